@@ -1,0 +1,5 @@
+"""python -m gridner"""
+
+from gridner.cli import main
+
+main()

@@ -1,0 +1,100 @@
+"""What the commands share: options for reading, notes, progress, tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from gridner.documents import Document
+from gridner.errors import Notes
+from gridner.formats import FORMATS, read, read_ids
+from gridner.sentences import with_sentences
+from gridner.split import split_lines
+
+SHOWN_PLACES = 5
+FORMAT_NAMES = ", ".join(FORMATS)
+
+FormatOption = Annotated[str, typer.Option("--format", "-f", help=f"Format: {FORMAT_NAMES}; auto looks at the path.")]
+TextsOption = Annotated[
+    Path | None, typer.Option(help="Folder of the texts, where the annotations are in another (brat, share).")
+]
+IdsOption = Annotated[Path | None, typer.Option("--ids", help="File with the document ids to read, one a line.")]
+ExceptIdsOption = Annotated[Path | None, typer.Option("--except-ids", help="File with the document ids to leave out.")]
+TypesOption = Annotated[str | None, typer.Option("--types", help="Entity types to keep, parted by commas.")]
+SentencesOption = Annotated[
+    Literal["auto", "lines"],
+    typer.Option(help="Sentences: the document's own, else split by rules (auto); or one a line (lines)."),
+]
+LenientOption = Annotated[bool, typer.Option("--lenient", help="Skip bad records, and say how many and which.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The reading options of a command."""
+
+    format: str = "auto"
+    texts: Path | None = None
+    ids: Path | None = None
+    except_ids: Path | None = None
+    types: str | None = None
+    sentences: str = "auto"
+    lenient: bool = False
+
+    def documents(self, path: Path, notes: Notes, *, what: str = "read") -> Iterator[Document]:
+        """The documents at a path, with progress on a terminal."""
+        documents = read(
+            path,
+            self.format,
+            texts=self.texts,
+            ids=read_ids(self.ids) if self.ids else None,
+            except_ids=read_ids(self.except_ids) if self.except_ids else (),
+            types=[name.strip() for name in self.types.split(",") if name.strip()] if self.types else None,
+            lenient=self.lenient,
+            notes=notes,
+        )
+        if self.sentences == "lines":
+            documents = (with_sentences(document, split_lines(document.text)) for document in documents)
+        return progress(documents, f"{what} {path.name}")
+
+
+def progress(documents: Iterable[Document], what: str) -> Iterator[Document]:
+    """Pass the documents on, counting them on a terminal."""
+    if not sys.stderr.isatty():
+        yield from documents
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f} documents"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        for document in documents:
+            yield document
+            bar.advance(task)
+
+
+def print_notes(notes: Notes) -> None:
+    """What was skipped, cut, changed or capped, on standard error."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for what, count, places in notes:
+        console.print(f"note: {count:,} × {what}", markup=False)
+        for place in places[:SHOWN_PLACES]:
+            console.print(f"      {place}", markup=False)
+        if count > SHOWN_PLACES:
+            console.print(f"      … and {count - SHOWN_PLACES:,} more", markup=False)
+
+
+def notes_json(notes: Notes) -> list[dict[str, Any]]:
+    """The notes as plain data; at most the first 1,000 places of each kind."""
+    return [{"what": what, "count": count, "places": places} for what, count, places in notes]
+
+
+def print_json(data: Any) -> None:
+    """Plain data on standard output."""
+    print(json.dumps(data, ensure_ascii=False, indent=2))

@@ -1,0 +1,70 @@
+"""gridner convert"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gridner.cli.common import (
+    FORMAT_NAMES,
+    ExceptIdsOption,
+    IdsOption,
+    JsonOption,
+    LenientOption,
+    Reading,
+    SentencesOption,
+    TextsOption,
+    TypesOption,
+    notes_json,
+    print_json,
+    print_notes,
+)
+from gridner.documents import Document
+from gridner.errors import Notes
+from gridner.formats import write
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="File or folder to read.")],
+    target: Annotated[Path, typer.Argument(metavar="DST", help="File or folder to write.")],
+    from_: Annotated[str, typer.Option("--from", help=f"Format of SRC: {FORMAT_NAMES}, auto.")] = "auto",
+    to: Annotated[str, typer.Option("--to", help=f"Format of DST: {FORMAT_NAMES}, auto.")] = "auto",
+    texts: TextsOption = None,
+    ids: IdsOption = None,
+    except_ids: ExceptIdsOption = None,
+    types: TypesOption = None,
+    sentences: SentencesOption = "auto",
+    lenient: LenientOption = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is at DST.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Convert a corpus from one format to another. What the new format cannot carry is counted and said.
+
+    Examples:
+
+        gridner convert examples corpus.jsonl
+
+        gridner convert cadec/original train.json --texts cadec/text --ids train.id --types ADR --to w2ner
+
+        gridner convert train.jsonl train-brat --to brat
+
+    """
+    notes = Notes()
+    reading = Reading(from_, texts, ids, except_ids, types, sentences, lenient)
+    counts = {"documents": 0, "entities": 0}
+
+    def counted() -> Iterator[Document]:
+        for document in reading.documents(source, notes, what="convert"):
+            counts["documents"] += 1
+            counts["entities"] += len(document.entities)
+            yield document
+
+    write(counted(), target, to, force=force, notes=notes)
+    if as_json:
+        print_json({"target": str(target), **counts, "notes": notes_json(notes)})
+        return
+    print_notes(notes)
+    typer.echo(f"{target}: {counts['documents']:,} documents, {counts['entities']:,} entities read")

@@ -1,0 +1,226 @@
+"""gridner evaluate, gridner compare"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from gridner.cli.common import (
+    ExceptIdsOption,
+    FormatOption,
+    IdsOption,
+    JsonOption,
+    LenientOption,
+    Reading,
+    SentencesOption,
+    TextsOption,
+    TypesOption,
+    notes_json,
+    print_json,
+    print_notes,
+)
+
+if TYPE_CHECKING:
+    from gridner.evaluate import Evaluation
+    from gridner.significance import Interval
+
+GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The right answers.")]
+PredictedFormatOption = Annotated[
+    str | None, typer.Option("--pred-format", help="Format of the predictions, if another.")
+]
+UnitOption = Annotated[
+    Literal["sentence", "document"],
+    typer.Option(help="What is resampled. By documents is wider, and more careful where sentences of one are alike."),
+]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resampling.")]
+LABELS = {
+    "all": "all (micro)",
+    "sentences with discontinuous": "in sentences with a discontinuous entity",
+    "discontinuous": "discontinuous only",
+    "continuous": "continuous only",
+}
+
+
+def evaluate(
+    gold: GoldArgument,
+    predicted: Annotated[Path, typer.Argument(metavar="PRED", help="The predictions.")],
+    format: FormatOption = "auto",
+    pred_format: PredictedFormatOption = None,
+    texts: TextsOption = None,
+    ids: IdsOption = None,
+    except_ids: ExceptIdsOption = None,
+    types: TypesOption = None,
+    sentences: SentencesOption = "auto",
+    unit: UnitOption = "sentence",
+    rounds: Annotated[int, typer.Option(min=1, help="Bootstrap resamples for the intervals.")] = 1000,
+    seed: SeedOption = 0,
+    lenient: LenientOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Score predictions: exact match, by type and slice, with 95 % intervals; the paper's error table; relaxed scores.
+
+    Examples:
+
+        gridner evaluate gold predictions --format brat
+
+        gridner evaluate test.json predictions.jsonl --format w2ner --pred-format jsonl --json
+
+    """
+    from gridner.errors import Notes
+    from gridner.report import evaluation_json
+    from gridner.significance import bootstrap
+
+    notes = Notes()
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    result = _score(gold, predicted, reading, pred_format, notes)
+    intervals = {name: bootstrap(result, name, unit=unit, rounds=rounds, seed=seed) for name in result.slices}
+    if as_json:
+        data = evaluation_json(result)
+        for name, interval in intervals.items():
+            data["exact"][name]["interval"] = {measure: [at.low, at.high] for measure, at in interval.items()}
+        settings = {"level": 0.95, "unit": unit, "rounds": rounds, "seed": seed}
+        print_json({**data, "intervals": settings, "notes": notes_json(notes)})
+        return
+    _print_evaluation(result, intervals, unit)
+    print_notes(notes)
+
+
+def compare(
+    gold: GoldArgument,
+    first: Annotated[Path, typer.Argument(metavar="PRED_A", help="Predictions of one system.")],
+    second: Annotated[Path, typer.Argument(metavar="PRED_B", help="Predictions of the other.")],
+    format: FormatOption = "auto",
+    pred_format: PredictedFormatOption = None,
+    texts: TextsOption = None,
+    ids: IdsOption = None,
+    except_ids: ExceptIdsOption = None,
+    types: TypesOption = None,
+    sentences: SentencesOption = "auto",
+    unit: UnitOption = "sentence",
+    rounds: Annotated[int, typer.Option(min=1, help="Random swaps for the test.")] = 10_000,
+    seed: SeedOption = 0,
+    lenient: LenientOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare two systems: F1 of each slice, the difference, and whether chance explains it.
+
+    The test is paired approximate randomisation: p is how often swapping the two systems' answers at random makes a
+    difference at least as large.
+
+    Examples:
+
+        gridner compare gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl
+
+    """
+    from gridner.errors import Notes
+    from gridner.significance import compare as compare_slice
+
+    notes = Notes()
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    a = _score(gold, first, reading, pred_format, notes)
+    b = _score(gold, second, reading, pred_format, notes)
+    names = [*a.slices, *(name for name in b.slices if name not in a.slices)]
+    found = {name: compare_slice(a, b, name, unit=unit, rounds=rounds, seed=seed) for name in names}
+    if as_json:
+        slices = {
+            name: {"f1_a": one.f1_a, "f1_b": one.f1_b, "difference": one.difference, "p": one.p}
+            for name, one in found.items()
+        }
+        print_json({"slices": slices, "unit": unit, "rounds": rounds, "seed": seed, "notes": notes_json(notes)})
+        return
+    table = _table("F1", "A", "B", "B − A", "p")
+    for name, one in found.items():
+        if not _empty(a, name) or not _empty(b, name):
+            mark = "*" if one.p < 0.05 else ""
+            table.add_row(
+                _label(name),
+                _percent(one.f1_a),
+                _percent(one.f1_b),
+                f"{100 * one.difference:+.2f}{mark}",
+                f"{one.p:.4f}",
+            )
+    _print(
+        table,
+        f"A = {first}, B = {second}; * p < 0.05, paired approximate randomisation over each {unit}, {rounds:,} rounds",
+    )
+    print_notes(notes)
+
+
+def _score(gold: Path, predicted: Path, reading: Reading, pred_format: str | None, notes: Any) -> Evaluation:
+    from gridner.evaluate import evaluate as score
+
+    answers = replace(reading, format=pred_format or reading.format)
+    return score(reading.documents(gold, notes, what="score"), answers.documents(predicted, notes, what="read"))
+
+
+def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:
+    from gridner.report import error_shares
+
+    table = _table("exact match", "P", "R", "F1", f"F1, 95 % by {unit}", "gold", "predicted", "right")
+    for name in result.slices:
+        score, at = result.score(name), intervals[name]["f1"]
+        numbers = (
+            ("–",) * 4
+            if _empty(result, name)
+            else (
+                *map(_percent, (score.precision, score.recall, score.f1)),
+                f"{_percent(at.low)} – {_percent(at.high)}",
+            )
+        )
+        counts = (f"{number:,}" for number in (score.tp + score.fn, score.tp + score.fp, score.tp))
+        table.add_row(_label(name), *numbers, *counts)
+    table.add_row("mean of types (macro)", "", "", _percent(result.macro_f1))
+    _print(table, f"{result.documents:,} documents, {result.sentences:,} sentences")
+
+    errors = _table("errors, % of each block", *result.errors)
+    shares = {block: error_shares(counts) for block, counts in result.errors.items()}
+    for name in next(iter(shares.values())):
+        errors.add_row(name, *(f"{share[name]:.1f}" for share in shares.values()))
+    errors.add_row("errors", *(f"{sum(counts.values()):,}" for counts in result.errors.values()))
+    _print(errors, "each block over the sentences that have such a gold entity")
+
+    relaxed = result.relaxed
+    loose = _table("relaxed: same type, a common word", "P", "R", "F1")
+    loose.add_row("all", *map(_percent, (relaxed.precision, relaxed.recall, relaxed.f1)))
+    _print(loose, "not comparable with exact match")
+    if result.duplicates:
+        typer.echo(f"{result.duplicates:,} entities repeat another one of their document and count once.")
+
+
+def _table(first: str, *columns: str) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(first)
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _print(table: Any, caption: str) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(table)
+    console.print(caption, style="dim", markup=False)
+    console.print()
+
+
+def _label(name: str) -> str:
+    if name.startswith("type:"):
+        return f"  {name.removeprefix('type:')}"
+    if name.startswith("overlap:"):
+        return f"  overlap: {name.removeprefix('overlap:')}"
+    return LABELS[name]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f}"
+
+
+def _empty(result: Evaluation, name: str) -> bool:
+    score = result.score(name)
+    return not (score.tp or score.fp or score.fn)

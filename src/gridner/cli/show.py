@@ -1,0 +1,115 @@
+"""gridner show"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gridner.cli.common import (
+    ExceptIdsOption,
+    FormatOption,
+    IdsOption,
+    JsonOption,
+    LenientOption,
+    Reading,
+    SentencesOption,
+    TextsOption,
+    TypesOption,
+    notes_json,
+    print_json,
+    print_notes,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gridner.documents import Document
+
+COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta", "bright_green")
+
+
+def show(
+    path: Annotated[Path, typer.Argument(help="File or folder to read.")],
+    format: FormatOption = "auto",
+    texts: TextsOption = None,
+    ids: IdsOption = None,
+    except_ids: ExceptIdsOption = None,
+    types: TypesOption = None,
+    sentences: SentencesOption = "auto",
+    every: Annotated[bool, typer.Option("--all", help="Also show sentences without entities.")] = False,
+    discontinuous: Annotated[
+        bool, typer.Option("--discontinuous", help="Only sentences with a discontinuous entity.")
+    ] = False,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many documents.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also save the picture as SVG.")] = None,
+    lenient: LenientOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the entities of documents under their text: solid on fragments, dotted across gaps.
+
+    Examples:
+
+        gridner show examples
+
+        gridner show examples/01-forum-statin.ann --all
+
+        gridner show predictions.jsonl --types ADR --discontinuous -n 3
+
+    """
+    from gridner.errors import Notes
+    from gridner.formats.jsonl import to_json
+
+    notes = Notes()
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    documents = islice(reading.documents(path, notes, what="show"), limit)
+    if as_json:
+        print_json({"documents": [to_json(document) for document in documents], "notes": notes_json(notes)})
+        return
+    from rich.console import Console
+
+    from gridner.formats.files import check_output, write_text, write_whole
+
+    if svg is not None:
+        check_output(svg, folder=False, force=False)
+    console = Console(highlight=False, record=svg is not None)
+    palette: dict[str, str] = {}
+    for document in documents:
+        _show_document(document, console, palette, every=every, discontinuous=discontinuous)
+    if svg is not None:
+        picture = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="gridner show"), flags=re.DOTALL)
+        write_whole(svg, lambda part: write_text(part, picture), folder=False, force=False)
+    print_notes(notes)
+
+
+def _show_document(
+    document: Document, console: Console, palette: dict[str, str], *, every: bool, discontinuous: bool
+) -> None:
+    from rich.text import Text
+
+    from gridner.documents import extent
+    from gridner.draw import blocks, draw
+
+    console.rule(Text(document.id, style="bold"), align="left", style="dim")
+    left_out = 0
+    for span, entities in blocks(document):
+        gaps = any(len(extent(document.text, entity)) > 1 for entity in entities)
+        if (discontinuous and not gaps) or (not entities and not every):
+            left_out += 1
+            continue
+        for line in draw(document.text, span, entities, width=console.width):
+            drawn = Text(no_wrap=True, overflow="ignore", end="\n")
+            for piece in line:
+                style = (
+                    "" if piece.type is None else palette.setdefault(piece.type, COLOURS[len(palette) % len(COLOURS)])
+                )
+                drawn.append(piece.text, style=style)
+            console.print(drawn, crop=False)
+        console.print()
+    if left_out:
+        kind = "without a discontinuous entity" if discontinuous else "without entities"
+        console.print(f"({left_out} {'sentence' if left_out == 1 else 'sentences'} {kind})", style="dim")
+        console.print()

@@ -1,0 +1,150 @@
+"""gridner stats"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from gridner.cli.common import (
+    ExceptIdsOption,
+    FormatOption,
+    IdsOption,
+    JsonOption,
+    LenientOption,
+    Reading,
+    SentencesOption,
+    TextsOption,
+    TypesOption,
+    notes_json,
+    print_json,
+    print_notes,
+)
+
+if TYPE_CHECKING:
+    from gridner.statistics import Statistics
+
+
+def stats(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to read, a column each.")],
+    format: FormatOption = "auto",
+    texts: TextsOption = None,
+    ids: IdsOption = None,
+    except_ids: ExceptIdsOption = None,
+    types: TypesOption = None,
+    sentences: SentencesOption = "auto",
+    paper: Annotated[
+        Literal["cadec", "share13", "share14"] | None, typer.Option(help="Set the paper's Table 1 beside ours.")
+    ] = None,
+    lenient: LenientOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Count a corpus: Table 1 of the paper, types, overlaps, gaps, what words and sentences cut, the oracle score.
+
+    Examples:
+
+        gridner stats examples
+
+        gridner stats craft/train craft/dev craft/test --format brat
+
+        gridner stats cadec/original --texts cadec/text --types ADR --paper cadec
+
+    """
+    from gridner.errors import Notes
+    from gridner.statistics import PAPER, statistics
+
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    all_notes = [Notes() for _ in paths]
+    found = [
+        statistics(reading.documents(path, notes, what="count"), notes)
+        for path, notes in zip(paths, all_notes, strict=True)
+    ]
+    published = PAPER[paper] if paper else {}
+    if as_json:
+        columns: list[dict[str, Any]] = [
+            {"path": str(path), **one.to_json(), "notes": notes_json(notes)}
+            for path, one, notes in zip(paths, found, all_notes, strict=True)
+        ]
+        table_1 = {
+            split: dict(zip(("sentences", "entities", "discontinuous"), counts, strict=True))
+            for split, counts in published.items()
+        }
+        print_json({"corpora": columns, **({"paper": {paper: table_1}} if paper else {})})
+        return
+    _print_table([path.name or str(path) for path in paths], found, paper, published)
+    for notes in all_notes:
+        print_notes(notes)
+
+
+def _print_table(
+    names: list[str], found: list[Statistics], paper: str | None, published: dict[str, tuple[int, int, int]]
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from gridner.statistics import percent
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
+    for split in published:
+        table.add_column(f"{paper} {split} (paper)", justify="right", style="dim")
+    theirs = {
+        "sentences": [f"{sentences:,}" for sentences, _, _ in published.values()],
+        "entities": [f"{entities:,}" for _, entities, _ in published.values()],
+        "discontinuous": [f"{gaps:,}" for _, _, gaps in published.values()],
+        "% discontinuous": [f"{percent(gaps, entities):.1f}" for _, entities, gaps in published.values()],
+    }
+    for label, cells in _rows(found):
+        table.add_row(label, *cells, *([""] * (len(found) - len(cells))), *theirs.get(label, []))
+    Console(highlight=False).print(table)
+    if any(percent(sum(one.cut.values()), one.entities) > 10 for one in found):
+        typer.echo("More than a tenth of the entities cannot become mentions: check --sentences and the offsets.")
+
+
+def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
+    """The label and the cells of each row; a heading has no cells."""
+    from gridner.items import OVERLAPS
+    from gridner.sentences import Cut
+    from gridner.statistics import percent
+
+    def share(part: int, whole: int) -> str:
+        return f"{part:,} ({percent(part, whole):.1f} %)"
+
+    yield "documents", [f"{one.documents:,}" for one in found]
+    yield "sentences", [f"{one.sentences:,}" for one in found]
+    yield "words", [f"{one.words:,}" for one in found]
+    yield "entities", [f"{one.entities:,}" for one in found]
+    yield "discontinuous", [f"{one.discontinuous:,}" for one in found]
+    yield "% discontinuous", [f"{percent(one.discontinuous, one.entities):.1f}" for one in found]
+    yield "sharing words with another", [share(one.overlapped, one.entities) for one in found]
+    yield "annotated more than once", [f"{one.repeated:,}" for one in found]
+    yield "types (of these, discontinuous)", []
+    for name in sorted({name for one in found for name in one.types}):
+        yield f"  {name}", [f"{one.types[name]:,} ({one.discontinuous_types[name]:,})" for one in found]
+    yield "fragments", []
+    for size in sorted({size for one in found for size in one.fragments}):
+        yield f"  {size}", [f"{one.fragments[size]:,}" for one in found]
+    yield "overlap of discontinuous", []
+    for overlap in OVERLAPS:
+        yield f"  {overlap}", [f"{one.overlaps[overlap]:,}" for one in found]
+    yield "lengths in words: mean / median / 95 % / max", []
+    yield "  gaps", [_spread(one.gaps) for one in found]
+    yield "  entities", [_spread(one.entity_words) for one in found]
+    yield "  sentences", [_spread(one.sentence_words) for one in found]
+    yield "entities that cannot become mentions", []
+    for reason in Cut:
+        yield f"  {reason.value}", [share(one.cut[reason.value], one.entities) for one in found]
+    scores = [one.oracle.score() for one in found]
+    yield "oracle P / R / F1", [" / ".join(f"{100 * x:.2f}" for x in (s.precision, s.recall, s.f1)) for s in scores]
+
+
+def _spread(counts: Counter[int]) -> str:
+    from gridner.statistics import summary
+
+    one = summary(counts)
+    return f"{one['mean']:.1f} / {one['median']:g} / {one['p95']:g} / {one['max']:g}" if one else "–"

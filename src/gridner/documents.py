@@ -1,0 +1,174 @@
+"""Characters of a text: `Fragment`, `Entity`, `Document`.
+
+Offsets are Unicode code points into the untouched text, half-open, so `text[f.start:f.end]` is what a fragment says.
+None of these can be built in an invalid state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gridner.errors import InvalidError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fragment:
+    """The characters `start` to `end` (half-open) of a text."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if type(self.start) is not int or type(self.end) is not int:
+            raise InvalidError(f"fragment {self.start!r}-{self.end!r}: expected two integers")
+        if not 0 <= self.start < self.end:
+            raise InvalidError(f"fragment {self.start}-{self.end}: expected 0 <= start < end")
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def __str__(self) -> str:
+        return f"{self.start}-{self.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A typed set of fragments, sorted and disjoint. `score`, `id` and `meta` are not compared."""
+
+    type: str
+    fragments: tuple[Fragment, ...]
+    score: float | None = field(default=None, compare=False)
+    id: str | None = field(default=None, compare=False)
+    meta: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_type(self.type)
+        if not isinstance(self.fragments, tuple) or not self.fragments:
+            raise InvalidError(
+                f"entity {self.type}: fragments are {self.fragments!r}, expected a tuple of at least one"
+            )
+        _check_order(self.fragments, f"entity {self.type}: fragments")
+        if self.score is not None and not (isinstance(self.score, float | int) and math.isfinite(self.score)):
+            raise InvalidError(f"entity {self.type}: score is {self.score!r}, expected a finite number")
+        if self.id is not None and (not isinstance(self.id, str) or not self.id):
+            raise InvalidError(f"entity {self.type}: id is {self.id!r}, expected text")
+
+    @property
+    def start(self) -> int:
+        """Where the first fragment starts."""
+        return self.fragments[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the last fragment ends."""
+        return self.fragments[-1].end
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its entities. `meta` is not compared.
+
+    `sentences` are word offsets that the source gives, a tuple a sentence, used instead of our splitter and tokenizer.
+    """
+
+    id: str
+    text: str
+    entities: tuple[Entity, ...] = ()
+    sentences: tuple[tuple[Fragment, ...], ...] | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id or not self.id.isprintable():
+            raise InvalidError(f"document id {self.id!r}: expected printable text")
+        _check_unicode(self.id, f"document id {self.id!r}")
+        if not isinstance(self.text, str):
+            raise InvalidError(f"document {self.id}: text is {self.text!r}, expected text")
+        _check_unicode(self.text, f"document {self.id}")
+        if not isinstance(self.entities, tuple):
+            raise InvalidError(f"document {self.id}: entities are {self.entities!r}, expected a tuple")
+        for entity in self.entities:
+            if entity.end > len(self.text):
+                raise InvalidError(
+                    f"document {self.id}: {entity.type} {show_fragments(entity.fragments)} is past the end of the text "
+                    f"({len(self.text)} characters)"
+                )
+        if self.sentences is not None:
+            self._check_sentences(self.sentences)
+
+    def _check_sentences(self, sentences: tuple[tuple[Fragment, ...], ...]) -> None:
+        if not isinstance(sentences, tuple) or not all(isinstance(words, tuple) and words for words in sentences):
+            raise InvalidError(f"document {self.id}: sentences: expected a tuple of tuples of at least one word")
+        words = [word for sentence in sentences for word in sentence]
+        _check_order(words, f"document {self.id}: words")
+        if words and words[-1].end > len(self.text):
+            raise InvalidError(
+                f"document {self.id}: word {words[-1]} is past the end of the text ({len(self.text)} characters)"
+            )
+
+
+def check_type(name: object) -> None:
+    """An entity type is printable text without white space at its ends."""
+    if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
+        raise InvalidError(f"entity type {name!r}: expected printable text without white space at its ends")
+
+
+def show_fragments(fragments: Iterable[Fragment]) -> str:
+    """Fragments as a person reads them: 0-5;16-20."""
+    return ";".join(map(str, fragments))
+
+
+def join_fragments(text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
+    """Fragments that touch, or are parted only by white space, made one."""
+    joined: list[Fragment] = []
+    for fragment in fragments:
+        if joined:
+            last = joined[-1]
+            gap = text[last.end : fragment.start]
+            if not gap or gap.isspace():
+                joined[-1] = Fragment(last.start, fragment.end)
+                continue
+        joined.append(fragment)
+    return tuple(joined)
+
+
+def extent(text: str, entity: Entity) -> tuple[Fragment, ...]:
+    """What an entity covers, in the one form in which extents are compared.
+
+    White space at the edges of a fragment is left off, and fragments parted only by white space are one. An entity of
+    nothing but white space keeps its fragments.
+    """
+    trimmed = []
+    for fragment in entity.fragments:
+        piece = text[fragment.start : fragment.end]
+        start = fragment.start + len(piece) - len(piece.lstrip())
+        end = fragment.start + len(piece.rstrip())
+        if start < end:
+            trimmed.append(Fragment(start, end) if (start, end) != (fragment.start, fragment.end) else fragment)
+    return join_fragments(text, trimmed or entity.fragments)
+
+
+def covered_text(text: str, fragments: Iterable[Fragment]) -> str:
+    """The words of the fragments, gaps shown as ' … '."""
+    return " … ".join(text[fragment.start : fragment.end] for fragment in fragments)
+
+
+def _check_order(fragments: Iterable[Fragment], what: str) -> None:
+    end = 0
+    for fragment in fragments:
+        if not isinstance(fragment, Fragment):
+            raise InvalidError(f"{what}: {fragment!r}, expected a Fragment")
+        if fragment.start < end:
+            raise InvalidError(f"{what}: {fragment} starts before {end}, expected sorted and disjoint")
+        end = fragment.end
+
+
+def _check_unicode(text: str, where: str) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidError(
+            f"{where}: character {error.start} is a lone surrogate, U+{ord(text[error.start]):04X}, expected Unicode"
+        ) from None

@@ -1,0 +1,68 @@
+"""What can go wrong, as a tree, and what was left out on the way, as counts.
+
+    GridnerError
+    ├── InvalidError    an object that cannot exist: a fragment past the end, a mention outside its sentence
+    ├── FormatError     a file that is not what its format says
+    ├── OutputError     a place that cannot or must not be written
+    ├── MismatchError   gold and predictions that are not about the same texts
+    └── UsageError      a request that makes no sense: an unknown format, an unknown type
+
+The message of each is one line: where, what was found, what was expected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+class GridnerError(Exception):
+    """Wrong input. The command line prints it as one line and exits with 2."""
+
+
+class InvalidError(GridnerError, ValueError):
+    """An object that cannot exist."""
+
+
+class FormatError(GridnerError):
+    """A file that is not what its format says."""
+
+
+class OutputError(GridnerError):
+    """A place that cannot or must not be written."""
+
+
+class MismatchError(GridnerError):
+    """Gold and predictions that are not about the same texts."""
+
+
+class UsageError(GridnerError, ValueError):
+    """A request that makes no sense."""
+
+
+class Notes:
+    """Counts of what was skipped, cut, changed or capped, with the places: nothing is dropped in silence.
+
+    The first `keep` places of each kind are kept, all of them are counted.
+    """
+
+    def __init__(self, *, keep: int = 1000) -> None:
+        self._keep = keep
+        self._counts: dict[str, int] = {}
+        self._places: dict[str, list[str]] = {}
+
+    def add(self, what: str, where: str) -> None:
+        """Count one `what`, which happened at `where`."""
+        self._counts[what] = self._counts.get(what, 0) + 1
+        places = self._places.setdefault(what, [])
+        if len(places) < self._keep:
+            places.append(where)
+
+    def __iter__(self) -> Iterator[tuple[str, int, list[str]]]:
+        for what, count in self._counts.items():
+            yield what, count, list(self._places[what])
+
+    def __bool__(self) -> bool:
+        return bool(self._counts)
+
+    def __getitem__(self, what: str) -> int:
+        return self._counts.get(what, 0)

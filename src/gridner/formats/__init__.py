@@ -1,0 +1,156 @@
+"""Corpus formats: a plain table of them, and `read` and `write` over it.
+
+A new format is a file with `read(source)` and `write(documents, path, notes)`, and a line in the table.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gridner.documents import Document
+from gridner.errors import FormatError, Notes, UsageError
+from gridner.formats import brat, inline, jsonl, share, w2ner
+from gridner.formats.files import Source, read_lines, write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one format is read and written, and whether it writes a folder or a file."""
+
+    about: str
+    read: Callable[[Source], Iterator[Document]]
+    write: Callable[[Iterable[Document], Path, Notes], None]
+    folder: bool
+
+
+FORMATS = {
+    "brat": Format("NAME.txt with NAME.ann, as brat has it", brat.read, brat.write, folder=True),
+    "jsonl": Format("gridner's own, a document a line", jsonl.read, jsonl.write, folder=False),
+    "w2ner": Format("JSON of W2NER and TOE, words and indices", w2ner.read, w2ner.write, folder=False),
+    "inline": Format("tokens and inclusive indices (Dai et al. 2020)", inline.read, inline.write, folder=False),
+    "share": Format("ShARe/CLEF pipe files or Knowtator XML, with texts", share.read, share.write, folder=True),
+}
+
+
+def read(
+    path: str | Path,
+    format: str = "auto",
+    *,
+    texts: str | Path | None = None,
+    ids: Collection[str] | None = None,
+    except_ids: Collection[str] = (),
+    types: Collection[str] | None = None,
+    lenient: bool = False,
+    notes: Notes | None = None,
+) -> Iterator[Document]:
+    """Stream the documents of a corpus.
+
+    `ids` and `except_ids` select documents, `types` entities. `texts` is the folder of the texts where the annotations
+    are in another (brat, share). `lenient` skips bad records; they are counted in `notes`.
+    """
+    path = Path(path)
+    notes = Notes() if notes is None else notes
+    source = Source(
+        path,
+        texts=Path(texts) if texts is not None else None,
+        ids=frozenset(ids) if ids is not None else None,
+        except_ids=frozenset(except_ids),
+        lenient=lenient,
+        notes=notes,
+    )
+    if not path.exists():
+        raise FormatError(f"{path}: not found")
+    chosen = FORMATS[_known(guess(path) if format == "auto" else format)]
+    return _select(chosen.read(source), source, frozenset(types) if types is not None else None)
+
+
+def _select(documents: Iterator[Document], source: Source, types: frozenset[str] | None) -> Iterator[Document]:
+    seen: set[str] = set()
+    met_types: set[str] = set()
+    try:
+        for document in documents:
+            if document.id in seen:
+                with source.record(str(source.path)):
+                    raise FormatError(f"{source.path}: document {document.id} a second time, expected each id once")
+                continue
+            seen.add(document.id)
+            if types is None:
+                yield document
+                continue
+            met_types.update(entity.type for entity in document.entities)
+            yield replace(document, entities=tuple(entity for entity in document.entities if entity.type in types))
+    except OSError as error:
+        raise FormatError(f"{error.filename or source.path}: cannot be read ({error.strerror or error})") from None
+    if source.ids is not None and (missing := sorted(source.ids - source.met)):
+        raise FormatError(
+            f"{source.path}: {len(missing)} of the ids not found: {', '.join(missing[:5])}" + ", …" * (len(missing) > 5)
+        )
+    if not seen:
+        raise FormatError(f"{source.path}: no documents")
+    for name in sorted((types or frozenset()) - met_types):
+        source.notes.add("type asked for, but not found", name)
+
+
+def write(
+    documents: Iterable[Document],
+    path: str | Path,
+    format: str = "auto",
+    *,
+    force: bool = False,
+    notes: Notes | None = None,
+) -> None:
+    """Write a corpus: all of it or nothing. `notes` counts what the format cannot carry."""
+    path = Path(path)
+    notes = Notes() if notes is None else notes
+    chosen = FORMATS[_known(_by_name(path) if format == "auto" else format)]
+    left = write_whole(path, lambda part: chosen.write(documents, part, notes), folder=chosen.folder, force=force)
+    for name in left:
+        notes.add("file that was there before and stays", f"{path}/{name}")
+
+
+def read_ids(path: str | Path) -> frozenset[str]:
+    """Document ids, one a line; .txt and .ann at their ends are left off."""
+    try:
+        lines = [line.strip() for _, line, _ in read_lines(Path(path))]
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror})") from None
+    ids = frozenset(re.sub(r"\.(txt|ann)$", "", line) for line in lines if line)
+    if not ids:
+        raise FormatError(f"{path}: no ids, expected one a line")
+    return ids
+
+
+def guess(path: Path) -> str:
+    """The format that a path looks like."""
+    if path.is_file():
+        return _by_name(path)
+    names = [file.name for file in path.iterdir()] if path.is_dir() else []
+    for endings, format in (((".ann",), "brat"), ((".jsonl",), "jsonl"), ((".json",), "w2ner")):
+        if any(name.endswith(endings) for name in names):
+            return format
+    if any(name.endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES) for name in names):
+        return "share"
+    if any(name.endswith(".txt") for name in names):
+        return "brat"
+    raise FormatError(f"{path}: cannot tell its format; --format takes {', '.join(FORMATS)}")
+
+
+def _by_name(path: Path) -> str:
+    if path.name.endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES):
+        return "share"
+    known = {".ann": "brat", ".txt": "brat", ".jsonl": "jsonl", ".json": "w2ner", ".inline": "inline", "": "brat"}
+    if path.suffix in known:
+        return known[path.suffix]
+    raise FormatError(f"{path}: cannot tell its format; --format takes {', '.join(FORMATS)}")
+
+
+def _known(format: str) -> str:
+    if format not in FORMATS:
+        close = difflib.get_close_matches(format, FORMATS, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        raise UsageError(f"format {format!r}, expected one of {', '.join(FORMATS)}{hint}")
+    return format

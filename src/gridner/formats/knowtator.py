@@ -1,0 +1,64 @@
+"""Knowtator XML, of both generations: ShARe 2013 has the first, CRAFT both.
+
+1: <annotation><mention id="m"/><span start="3" end="7"/></annotation> with
+   <classMention id="m"><mentionClass id="Disease_Disorder"/></classMention>
+2: <annotation><class id="CL:0000540"/><span start="3" end="7">text</span></annotation>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError
+
+import defusedxml
+from defusedxml.ElementTree import fromstring
+
+from gridner.documents import Entity
+from gridner.errors import FormatError, Notes
+from gridner.formats.files import MAX_BYTES, Source
+from gridner.formats.offsets import fragments_from
+
+
+def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
+    """The entities of a file about `text`."""
+    root = _parse(path)
+    classes = {
+        mention.get("id"): name.get("id")
+        for mention in root.iter("classMention")
+        for name in mention.iter("mentionClass")
+    }
+    for number, annotation in enumerate(root.iter("annotation"), start=1):
+        where = f"{path}: annotation {number}"
+        with source.record(where):
+            yield _entity(annotation, classes, text, where, source.notes)
+
+
+def _parse(path: Path) -> Element:
+    with open(path, "rb") as file:
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"{path}: larger than {MAX_BYTES:,} bytes, expected at most that")
+    try:
+        root: Element = fromstring(data)
+    except defusedxml.DefusedXmlException as error:
+        raise FormatError(f"{path}: {type(error).__name__}, expected XML without entities of its own") from None
+    except (ParseError, ValueError, LookupError) as error:
+        raise FormatError(f"{path}: not well-formed ({error}), expected Knowtator XML") from None
+    if root.tag not in ("annotations", "knowtator-project"):
+        raise FormatError(f"{path}: <{root.tag}>, expected <annotations> or <knowtator-project>")
+    return root
+
+
+def _entity(annotation: Element, classes: dict[str | None, str | None], text: str, where: str, notes: Notes) -> Entity:
+    own, mention = annotation.find("class"), annotation.find("mention")
+    name = own.get("id") if own is not None else classes.get(mention.get("id")) if mention is not None else None
+    if not name:
+        raise FormatError(f"{where}: no type, expected <class> or a <mention> with its <classMention>")
+    spans = [(span.get("start", ""), span.get("end", "")) for span in annotation.findall("span")]
+    if not spans:
+        raise FormatError(f"{where}: no <span>")
+    if not all(value.isascii() and value.isdigit() and len(value) < 19 for span in spans for value in span):
+        raise FormatError(f"{where}: span {spans!r:.60}, expected start and end as numbers")
+    fragments = fragments_from({(int(start), int(end)) for start, end in spans}, text, where, notes)
+    return Entity(name.strip(), fragments, id=annotation.get("id") or None)

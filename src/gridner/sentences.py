@@ -1,0 +1,177 @@
+"""Words of a sentence: `Word`, `Mention`, `Sentence`; entities aligned to words, and mentions mapped back.
+
+Two words that never mix: an Entity is characters in a document, a Mention is words in a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import pairwise
+
+from gridner.documents import Document, Entity, Fragment, check_type, extent
+from gridner.errors import InvalidError
+from gridner.split import split_sentences, tokenize
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word and its characters `start` to `end` in the document."""
+
+    text: str
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not self.text or self.start < 0 or self.end - self.start != len(self.text):
+            raise InvalidError(f"word {self.text!r} {self.start}-{self.end}: expected text as long as its offsets say")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words of a sentence that name something: strictly increasing indices. `score` is not compared."""
+
+    type: str
+    words: tuple[int, ...]
+    score: float | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_type(self.type)
+        words = self.words
+        if not isinstance(words, tuple) or not words or not all(type(word) is int for word in words):
+            raise InvalidError(f"mention {self.type}: words are {words!r}, expected a tuple of at least one index")
+        if words[0] < 0 or any(a >= b for a, b in pairwise(words)):
+            raise InvalidError(f"mention {self.type}: words are {words!r}, expected strictly increasing indices from 0")
+        if self.score is not None and not math.isfinite(self.score):
+            raise InvalidError(f"mention {self.type}: score is {self.score!r}, expected a finite number")
+
+    @property
+    def head(self) -> int:
+        """The first word."""
+        return self.words[0]
+
+    @property
+    def tail(self) -> int:
+        """The last word."""
+        return self.words[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The words of a sentence and its mentions."""
+
+    document_id: str
+    words: tuple[Word, ...]
+    mentions: tuple[Mention, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.words, tuple) or not self.words:
+            raise InvalidError(f"document {self.document_id}: a sentence without words")
+        if any(a.end > b.start for a, b in pairwise(self.words)):
+            raise InvalidError(f"document {self.document_id}: words overlap or are out of order")
+        for mention in self.mentions:
+            if mention.tail >= len(self.words):
+                raise InvalidError(
+                    f"document {self.document_id}: mention {mention.type} {mention.words} is outside a sentence of "
+                    f"{len(self.words)} words"
+                )
+
+    @property
+    def start(self) -> int:
+        """Where the first word starts."""
+        return self.words[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the last word ends."""
+        return self.words[-1].end
+
+
+class Cut(Enum):
+    """Why an entity cannot become a mention."""
+
+    SENTENCE = "crosses a sentence"
+    WORD = "begins or ends inside a word"
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The sentences of a document, and the entities that could not become mentions of them."""
+
+    sentences: tuple[Sentence, ...]
+    cut: tuple[tuple[Entity, Cut], ...]
+
+
+def with_sentences(document: Document, spans: Iterable[Fragment]) -> Document:
+    """The document with sentences of the user's own, given as characters, say from `split_lines`."""
+    sentences = (tuple(tokenize(document.text, span.start, span.end)) for span in spans)
+    return replace(document, sentences=tuple(words for words in sentences if words))
+
+
+def sentences_of(document: Document) -> tuple[Sentence, ...]:
+    """The sentences of a document, without mentions: those that it carries, else split and tokenized."""
+    text = document.text
+    if document.sentences is None:
+        document = with_sentences(document, split_sentences(text))
+    return tuple(
+        Sentence(document.id, tuple(Word(text[word.start : word.end], word.start, word.end) for word in words))
+        for words in document.sentences or ()
+    )
+
+
+def align(document: Document) -> Alignment:
+    """Give each sentence its mentions. An entity becomes one if and only if mapping it back restores its extent."""
+    sentences = sentences_of(document)
+    starts = [sentence.start for sentence in sentences]
+    found: list[dict[Mention, None]] = [{} for _ in sentences]
+    cut = []
+    for entity in document.entities:
+        fragments = extent(document.text, entity)
+        number = bisect_right(starts, fragments[0].start) - 1
+        if number < 0 or fragments[-1].end > sentences[number].end:
+            cut.append((entity, Cut.SENTENCE if _crosses(sentences, fragments) else Cut.WORD))
+            continue
+        sentence = sentences[number]
+        words = words_under(sentence.words, fragments)
+        if words and fragments_of(sentence, words) == fragments:
+            found[number][Mention(entity.type, words, entity.score)] = None
+        else:
+            cut.append((entity, Cut.WORD))
+    aligned = tuple(
+        replace(sentence, mentions=tuple(mentions)) for sentence, mentions in zip(sentences, found, strict=True)
+    )
+    return Alignment(aligned, tuple(cut))
+
+
+def words_under(words: Sequence[Word], fragments: Iterable[Fragment]) -> tuple[int, ...]:
+    """The indices of the words that share a character with the fragments."""
+    found: list[int] = []
+    for fragment in fragments:
+        first = bisect_right(words, fragment.start, key=lambda word: word.end)
+        last = bisect_left(words, fragment.end, key=lambda word: word.start)
+        found.extend(range(max(first, found[-1] + 1) if found else first, last))
+    return tuple(found)
+
+
+def fragments_of(sentence: Sentence, words: Iterable[int]) -> tuple[Fragment, ...]:
+    """The characters of words of a sentence: neighbouring words are one fragment."""
+    runs: list[list[int]] = []
+    for word in words:
+        if runs and runs[-1][1] == word - 1:
+            runs[-1][1] = word
+        else:
+            runs.append([word, word])
+    return tuple(Fragment(sentence.words[first].start, sentence.words[last].end) for first, last in runs)
+
+
+def entity_of(sentence: Sentence, mention: Mention) -> Entity:
+    """The mention as characters of the document."""
+    return Entity(mention.type, fragments_of(sentence, mention.words), mention.score)
+
+
+def _crosses(sentences: Sequence[Sentence], fragments: Sequence[Fragment]) -> bool:
+    touched = [s for s in sentences if s.start < fragments[-1].end and fragments[0].start < s.end]
+    return len(touched) > 1
