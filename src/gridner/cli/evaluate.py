@@ -38,7 +38,7 @@ UnitOption = Annotated[
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resampling.")]
 LABELS = {
     "all": "all (micro)",
-    "sentences with discontinuous": "in sentences with a discontinuous entity",
+    "sentences with discontinuous": "sentences with gaps",
     "discontinuous": "discontinuous only",
     "continuous": "continuous only",
 }
@@ -159,7 +159,7 @@ def _score(gold: Path, predicted: Path, reading: Reading, pred_format: str | Non
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:
     from gridner.report import error_shares
 
-    table = _table("exact match", "P", "R", "F1", f"F1, 95 % by {unit}", "gold", "predicted", "right")
+    table = _table("exact match", "P", "R", "F1", "95 % of F1", "gold", "pred", "right")
     for name in result.slices:
         score, at = result.score(name), intervals[name]["f1"]
         numbers = (
@@ -167,13 +167,15 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
             if _empty(result, name)
             else (
                 *map(_percent, (score.precision, score.recall, score.f1)),
-                f"{_percent(at.low)} – {_percent(at.high)}",
+                f"{_percent(at.low)}–{_percent(at.high)}",
             )
         )
         counts = (f"{number:,}" for number in (score.tp + score.fn, score.tp + score.fp, score.tp))
         table.add_row(_label(name), *numbers, *counts)
     table.add_row("mean of types (macro)", "", "", _percent(result.macro_f1))
-    _print(table, f"{result.documents:,} documents, {result.sentences:,} sentences")
+    _print(
+        table, f"{result.documents:,} documents, {result.sentences:,} sentences; intervals: bootstrap over each {unit}"
+    )
 
     errors = _table("errors, % of each block", *result.errors)
     shares = {block: error_shares(counts) for block, counts in result.errors.items()}
@@ -194,9 +196,9 @@ def _table(first: str, *columns: str) -> Any:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first)
+    table.add_column(first, overflow="fold")
     for name in columns:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 

@@ -1,0 +1,97 @@
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from gridner import Document, Entity, Fragment
+from gridner.draw import DOTTED, SOLID, blocks, draw, lanes
+
+
+def entity(type: str, *pairs: tuple[int, int], score: float | None = None) -> Entity:
+    return Entity(type, tuple(Fragment(start, end) for start, end in pairs), score)
+
+
+def drawn(text: str, *entities: Entity, width: int = 80) -> list[str]:
+    return ["".join(piece.text for piece in line) for line in draw(text, Fragment(0, len(text)), entities, width=width)]
+
+
+def test_fragments_are_solid_and_gaps_dotted() -> None:
+    text = "pain in left arm and shoulder"
+    assert drawn(text, entity("ADR", (0, 16)), entity("ADR", (0, 7), (21, 29), score=0.931)) == [
+        "pain in left arm and shoulder",
+        "━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄━━━━━━━━ ADR 0.93",
+        "━━━━━━━━━━━━━━━━ ADR",
+    ]
+
+
+def test_entities_that_do_not_touch_share_a_lane() -> None:
+    assert drawn("rash now, itch", entity("A", (0, 4)), entity("B", (10, 14))) == [
+        "rash now, itch",
+        "━━━━ A    ━━━━ B",
+    ]
+
+
+def test_wide_and_combining_characters_keep_bars_under_their_words() -> None:
+    assert drawn("😀 患者 cafe\u0301 x", entity("A", (2, 4)), entity("B", (11, 12))) == [
+        "😀 患者 cafe\u0301 x",
+        "   ━━━━ A    ━ B",
+    ]
+
+
+def test_a_long_text_is_wrapped_and_its_bars_go_on() -> None:
+    text = "aaaa bbbb cccc dddd eeee ffff gggg"
+    lines = drawn(text, entity("X", (15, 29)), width=26)
+    assert lines == ["aaaa bbbb cccc dddd eeee", "               ━━━━━━━━━"] or all(
+        cell_len(line) <= 26 for line in lines
+    )
+    assert "".join(line for line in lines if not set(line.strip()) <= {SOLID, DOTTED, " ", "X"}).split() == text.split()
+    assert sum(line.count(SOLID) for line in lines) == 14
+    assert sum(line.endswith(" X") for line in lines) == 1
+
+
+def test_nothing_that_steers_a_terminal_gets_through() -> None:
+    line = drawn("a\x1b[31mred\r\n\tb\x07")[0]
+    assert "\x1b" not in line
+    assert not set(line) & set("\r\n\t\x07")
+
+
+def test_sentences_that_an_entity_crosses_stay_together() -> None:
+    text = "He has pain. It is bad. Gone now."
+    crossing, gone = entity("X", (7, 15)), entity("X", (24, 28))
+    assert blocks(Document("a", text, (crossing, gone))) == [
+        (Fragment(0, 23), (crossing,)),
+        (Fragment(24, 33), (gone,)),
+    ]
+
+
+EXTENTS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 10)).map(lambda pair: (pair[0], sum(pair))), max_size=12
+)
+
+
+@given(EXTENTS)
+def test_extents_in_a_lane_do_not_touch_and_lanes_are_few(extents: list[tuple[int, int]]) -> None:
+    found = lanes(extents)
+    for lane in set(found):
+        own = sorted(extent for extent, chosen in zip(extents, found, strict=True) if chosen == lane)
+        assert all(a[1] <= b[0] for a, b in zip(own, own[1:], strict=False))
+    deepest = max((sum(start <= place < end for start, end in extents) for place in range(41)), default=0)
+    assert len(set(found)) == deepest
+
+
+TEXT = st.text(alphabet="ab  \n😀e\u0301患\u200d\ufeff\x1b", min_size=1, max_size=50)
+
+
+@given(TEXT, st.integers(1, 60), st.data())
+def test_every_text_and_entity_can_be_drawn(text: str, width: int, data: st.DataObject) -> None:
+    entities = []
+    for _ in range(data.draw(st.integers(0, 3))):
+        cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=6)))
+        entities.append(entity("T", *zip(cuts[::2], cuts[1::2], strict=False)))
+    lines = drawn(text, *entities, width=width)
+    assert all(cell_len(line) <= max(width, 30) for line in lines)
+    assert sum(" T" in line for line in lines) <= len(lines)
+    document = Document("a", text, tuple(entities))
+    shown = [found for _, inside in blocks(document) for found in inside]
+    assert len(shown) == len(
+        [e for e in entities if any(span.start <= e.start < span.end for span, _ in blocks(document))]
+    )

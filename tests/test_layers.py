@@ -1,0 +1,87 @@
+"""Imports point down only, and nothing that predicts needs torch."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import gridner
+
+ROOT = Path(gridner.__file__).parent
+LAYERS = [
+    {"errors"},
+    {"documents", "split", "sentences", "windows"},
+    {"formats", "items", "evaluate", "significance", "draw", "report"},
+    {"tags", "decode"},
+    {"oracle", "statistics"},
+    {"model", "loss"},
+    {"train"},
+    {"cli", "__main__"},
+]
+# Within a layer, what may import what.
+BESIDE = {
+    ("sentences", "documents"),
+    ("sentences", "split"),
+    ("split", "documents"),
+    ("windows", "sentences"),
+    ("evaluate", "items"),
+    ("significance", "evaluate"),
+    ("report", "evaluate"),
+    ("decode", "tags"),
+    ("statistics", "oracle"),
+    ("__main__", "cli"),
+}
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """The rooms of gridner that a file imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "gridner":
+            names = node.module.split(".")[1:2] or [alias.name for alias in node.names]
+            found.update(names)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[1] for alias in node.names if alias.name.startswith("gridner."))
+    return found
+
+
+def test_every_module_has_a_layer() -> None:
+    rooms = {room_of(path) for path in ROOT.rglob("*.py")} - {"__init__"}
+    assert rooms <= set().union(*LAYERS)
+
+
+def test_imports_point_down() -> None:
+    level = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        room = room_of(path)
+        if room == "__init__":
+            continue
+        for other in imports(path) & level.keys():
+            if other != room and level[other] >= level[room] and (room, other) not in BESIDE:
+                wrong.append(f"{path.relative_to(ROOT)} imports {other}")
+    assert not wrong
+
+
+def test_modules_stay_readable() -> None:
+    long = {path.name: lines for path in ROOT.rglob("*.py") if (lines := len(path.read_text().splitlines())) > 300}
+    assert not long
+
+
+def loaded_by(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_gridner_loads_nothing_heavy() -> None:
+    heavy = {"torch", "transformers", "spacy", "numpy", "typer", "rich", "ijson", "pydantic"}
+    assert not loaded_by("import gridner") & heavy
+
+
+def test_the_command_line_starts_without_heavy_imports() -> None:
+    assert not loaded_by("import gridner.cli") & {"torch", "transformers", "spacy", "numpy", "ijson"}
