@@ -122,7 +122,10 @@ def test_ids_select_and_leave_out(tmp_path: Path, corpora: tuple[Path, Path, Pat
     (tmp_path / "dev.id").write_text("3\n7.txt\n")
     run("convert", corpora[0], tmp_path / "dev.jsonl", "--ids", tmp_path / "dev.id")
     run("convert", corpora[0], tmp_path / "train.jsonl", "--except-ids", tmp_path / "dev.id")
-    ids = [[json.loads(line)["id"] for line in (tmp_path / name).open()] for name in ("dev.jsonl", "train.jsonl")]
+    ids = [
+        [json.loads(line)["id"] for line in (tmp_path / name).read_text().splitlines()]
+        for name in ("dev.jsonl", "train.jsonl")
+    ]
     assert ids[0] == ["3", "7"]
     assert len(ids[1]) == 18
 

@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gridner import Mention, UsageError, decode as decode_module
+from gridner import Mention, UsageError
+from gridner import decode as decode_module
 from gridner.decode import Decoded, decode
 from gridner.tags import Relations, TagScheme
 

@@ -34,7 +34,7 @@ def test_a_type_is_printable_text(name: object) -> None:
         Entity(name, (Fragment(0, 1),))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("score", [float("nan"), float("inf"), "0.5"])
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), "0.5", True, 10**400])
 def test_a_score_is_a_finite_number(score: object) -> None:
     with pytest.raises(InvalidError, match="score"):
         Entity("ADR", (Fragment(0, 1),), score)  # type: ignore[arg-type]

@@ -1,3 +1,5 @@
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -73,7 +75,7 @@ def test_extents_in_a_lane_do_not_touch_and_lanes_are_few(extents: list[tuple[in
     found = lanes(extents)
     for lane in set(found):
         own = sorted(extent for extent, chosen in zip(extents, found, strict=True) if chosen == lane)
-        assert all(a[1] <= b[0] for a, b in zip(own, own[1:], strict=False))
+        assert all(a[1] <= b[0] for a, b in itertools.pairwise(own))
     deepest = max((sum(start <= place < end for start, end in extents) for place in range(41)), default=0)
     assert len(set(found)) == deepest
 

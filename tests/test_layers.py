@@ -79,9 +79,9 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_importing_gridner_loads_nothing_heavy() -> None:
-    heavy = {"torch", "transformers", "spacy", "numpy", "typer", "rich", "ijson", "pydantic"}
+    heavy = {"torch", "transformers", "spacy", "numpy", "typer", "rich", "pydantic"}
     assert not loaded_by("import gridner") & heavy
 
 
 def test_the_command_line_starts_without_heavy_imports() -> None:
-    assert not loaded_by("import gridner.cli") & {"torch", "transformers", "spacy", "numpy", "ijson"}
+    assert not loaded_by("import gridner.cli") & {"torch", "transformers", "spacy", "numpy"}

@@ -88,6 +88,12 @@ def test_own_words_with_text_between_them_align_only_if_it_is_restored() -> None
     assert found.cut == ((parted, Cut.WORD),)
 
 
+def test_own_words_of_white_space_are_words() -> None:
+    own = ((Fragment(0, 4), Fragment(4, 5), Fragment(5, 8)),)
+    around = entity("X", (0, 4), (5, 8))
+    assert align(Document("a", "pain\u00a0arm", (around,), own)).sentences[0].mentions == (Mention("X", (0, 2)),)
+
+
 def test_sentences_can_be_given_as_characters() -> None:
     document = with_sentences(Document("a", "No. 5 is. x"), [Fragment(0, 6), Fragment(6, 11)])
     assert [[word.text for word in sentence.words] for sentence in sentences_of(document)] == [

@@ -1,4 +1,5 @@
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ TEXT = "pain arm leg"
 WORDS = [Entity("X", (Fragment(start, end),)) for start, end in ((0, 4), (5, 8), (9, 12))]
 
 
-def corpus(answers: list[tuple[int, ...]]) -> list[Document]:
+def corpus(answers: Sequence[tuple[int, ...]]) -> list[Document]:
     return [Document(f"{n:03}", TEXT, tuple(WORDS[word] for word in words)) for n, words in enumerate(answers)]
 
 
-def scored(gold: list[tuple[int, ...]], predicted: list[tuple[int, ...]]) -> Evaluation:
+def scored(gold: Sequence[tuple[int, ...]], predicted: Sequence[tuple[int, ...]]) -> Evaluation:
     return evaluate(corpus(gold), corpus(predicted))
 
 

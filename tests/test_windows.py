@@ -54,19 +54,19 @@ def test_a_mention_within_the_overlap_is_found_exactly_once(
 
 def test_a_mention_is_taken_from_the_window_where_it_is_farthest_from_an_edge() -> None:
     found = windows([1] * 14, max_words=8, max_cost=512, overlap=4)
-    assert found == [range(0, 8), range(4, 12), range(8, 14)]
+    assert found == [range(8), range(4, 12), range(8, 14)]
     at_edge, inside = Mention("A", (6, 7), 0.1), Mention("A", (2, 3), 0.9)
     assert [mention.score for mention in merge([(found[0], [at_edge]), (found[1], [inside]), (found[2], [])])] == [0.9]
     assert not list(merge([(found[0], [at_edge]), (found[1], []), (found[2], [])]))
 
 
 def test_a_sentence_that_fits_is_one_window() -> None:
-    assert windows([1] * 8, max_words=8, max_cost=512, overlap=4) == [range(0, 8)]
+    assert windows([1] * 8, max_words=8, max_cost=512, overlap=4) == [range(8)]
     assert windows([], max_words=8, max_cost=512, overlap=4) == []
 
 
 def test_a_word_that_costs_too_much_is_a_window_of_its_own() -> None:
-    assert windows([1, 9, 1], max_words=8, max_cost=4, overlap=2) == [range(0, 1), range(1, 2), range(2, 3)]
+    assert windows([1, 9, 1], max_words=8, max_cost=4, overlap=2) == [range(1), range(1, 2), range(2, 3)]
 
 
 def test_many_windows_of_a_long_sentence_stay_few() -> None:

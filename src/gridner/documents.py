@@ -6,7 +6,7 @@ None of these can be built in an invalid state.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,10 +51,12 @@ class Entity:
                 f"entity {self.type}: fragments are {self.fragments!r}, expected a tuple of at least one"
             )
         _check_order(self.fragments, f"entity {self.type}: fragments")
-        if self.score is not None and not (isinstance(self.score, float | int) and math.isfinite(self.score)):
-            raise InvalidError(f"entity {self.type}: score is {self.score!r}, expected a finite number")
-        if self.id is not None and (not isinstance(self.id, str) or not self.id):
-            raise InvalidError(f"entity {self.type}: id is {self.id!r}, expected text")
+        if self.score is not None and not _is_finite(self.score):
+            raise InvalidError(f"entity {self.type}: score is {self.score!r:.40}, expected a finite number")
+        if self.id is not None:
+            if not isinstance(self.id, str) or not self.id:
+                raise InvalidError(f"entity {self.type}: id is {self.id!r:.40}, expected text")
+            _check_unicode(self.id, f"entity {self.type}: id")
 
     @property
     def start(self) -> int:
@@ -163,6 +165,10 @@ def _check_order(fragments: Iterable[Fragment], what: str) -> None:
         if fragment.start < end:
             raise InvalidError(f"{what}: {fragment} starts before {end}, expected sorted and disjoint")
         end = fragment.end
+
+
+def _is_finite(score: object) -> bool:
+    return isinstance(score, float | int) and not isinstance(score, bool) and abs(score) <= sys.float_info.max
 
 
 def _check_unicode(text: str, where: str) -> None:

@@ -134,10 +134,11 @@ def align(document: Document) -> Alignment:
         if number < 0 or fragments[-1].end > sentences[number].end:
             cut.append((entity, Cut.SENTENCE if _crosses(sentences, fragments) else Cut.WORD))
             continue
-        sentence = sentences[number]
-        words = words_under(sentence.words, fragments)
-        if words and fragments_of(sentence, words) == fragments:
-            found[number][Mention(entity.type, words, entity.score)] = None
+        for candidate in (entity.fragments, fragments):  # words of the document's own may be white space, so as it is
+            words = words_under(sentences[number].words, candidate)
+            if words and fragments_of(sentences[number], words) == candidate:
+                found[number][Mention(entity.type, words, entity.score)] = None
+                break
         else:
             cut.append((entity, Cut.WORD))
     aligned = tuple(

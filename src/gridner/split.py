@@ -7,6 +7,7 @@ items of a list, and where a sentence may begin with a small letter.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from gridner.documents import Fragment
@@ -46,9 +47,11 @@ CANDIDATE = re.compile(
 def split_sentences(text: str) -> Iterator[Fragment]:
     """Sentences, which together cover the text."""
     start = 0
-    width = max(map(len, NEWLINE.split(text)))
+    ends = [match.span() for match in NEWLINE.finditer(text)]
+    lines = [0, *(after for _, after in ends)]  # where each starts
+    width = max(end - line for line, (end, _) in zip(lines, [*ends, (len(text), 0)], strict=True))
     for match in CANDIDATE.finditer(text):
-        if match.end() < len(text) and _is_boundary(text, match, start, width):
+        if match.end() < len(text) and _is_boundary(text, match, start, lines, width):
             yield Fragment(start, match.end())
             start = match.end()
     if start < len(text):
@@ -61,7 +64,7 @@ def split_lines(text: str) -> Iterator[Fragment]:
         yield Fragment(line.start(), line.end())
 
 
-def _is_boundary(text: str, match: re.Match[str], start: int, width: int) -> bool:
+def _is_boundary(text: str, match: re.Match[str], start: int, lines: list[int], width: int) -> bool:
     line_ends = len(NEWLINE.findall(match[0]))
     if line_ends > 1 or match["full"]:  # a blank line always parts sentences
         return True
@@ -71,7 +74,7 @@ def _is_boundary(text: str, match: re.Match[str], start: int, width: int) -> boo
         return False
     if BULLET_OR_HEADER.match(text, match.end()):
         return True
-    if match["mark"] or _only_wraps(text, match, width):
+    if match["mark"] or _only_wraps(text, match, lines, width):
         return False
     return not text[match.end()].islower() or ITEM.match(text, match.end()) is not None
 
@@ -85,6 +88,8 @@ def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
         return not after.islower() or (mark[0] in "?!" and not match["close"])
     before = text[max(start, match.start() - 24) : match.start()].split()
     word = before[-1].lstrip("([{\"'“‘") if before else ""
+    if word in ("cat", "no", "tab"):  # "Allergies: no. He smokes", but "cat. no. 5"
+        return STARTER.match(text, match.end()) is not None
     if not word or (word.lower() in NEVER_LAST and word != "ms"):  # "Ms. Li", but "500 ms. After"
         return False
     if word.isdigit() and match.start() - start < 8 and not text[start : match.start() - len(word)].strip("( \t-*•"):
@@ -98,10 +103,9 @@ def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
     return not after.islower() or (len(word) > 3 and "." not in word)  # "b.i.d. and", but "two weeks. it was"
 
 
-def _only_wraps(text: str, match: re.Match[str], width: int) -> bool:
+def _only_wraps(text: str, match: re.Match[str], lines: list[int], width: int) -> bool:
     """Whether a line end only wraps a line: the line is long, or the next word would not have fitted on it."""
-    line_start = max(text.rfind(end, 0, match.start()) for end in "\n\r") + 1
-    line = text[line_start : match.start()].rstrip()
+    line = text[lines[bisect_right(lines, match.start()) - 1] : match.start()].rstrip()
     next_word = text[match.end() : match.end() + 40].split(maxsplit=1)[0]
     full = len(line) >= 50 or (len(line) >= 30 and len(line) + 1 + len(next_word) > width)
     return full or GOES_ON.search(line) is not None
@@ -120,7 +124,7 @@ _JOINER = r"\u00ad\u200c\u200d\u2060"  # soft hyphen, zero-width non-joiner and 
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LETTER = rf"[^\W\d_{_CJK}]"
 WORD = re.compile(
-    rf"(?<![^\W\d_])[Pp]ost(?!er|ul|ur|age|al)(?=[a-z]{{4}})"
+    rf"(?<![^\W\d_])[Pp]ost(?!er|ul|ur|age|al|ing|pon)(?=[a-z]{{4}})"
     rf"|{_LETTER}+(?:[{_MARK}{_JOINER}]+{_LETTER}*)*[0-9]*"
     rf"|\d+(?:\.\d+)?[{_MARK}]*"
     rf"|[{_CJK}][{_MARK}]*"

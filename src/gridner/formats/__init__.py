@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gridner.documents import Document
-from gridner.errors import FormatError, Notes, UsageError
+from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import brat, inline, jsonl, share, w2ner
-from gridner.formats.files import Source, read_lines, write_whole
+from gridner.formats.files import SKIPPED, Source, read_lines, reading, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +62,17 @@ def read(
         lenient=lenient,
         notes=notes,
     )
-    if not path.exists():
-        raise FormatError(f"{path}: not found")
-    chosen = FORMATS[_known(guess(path) if format == "auto" else format)]
+    with reading(path):
+        if not path.exists():
+            raise FormatError(f"{path}: not found")
+        chosen = FORMATS[_known(guess(path) if format == "auto" else format)]
     return _select(chosen.read(source), source, frozenset(types) if types is not None else None)
 
 
 def _select(documents: Iterator[Document], source: Source, types: frozenset[str] | None) -> Iterator[Document]:
     seen: set[str] = set()
     met_types: set[str] = set()
-    try:
+    with reading(source.path):
         for document in documents:
             if document.id in seen:
                 with source.record(str(source.path)):
@@ -83,16 +84,23 @@ def _select(documents: Iterator[Document], source: Source, types: frozenset[str]
                 continue
             met_types.update(entity.type for entity in document.entities)
             yield replace(document, entities=tuple(entity for entity in document.entities if entity.type in types))
-    except OSError as error:
-        raise FormatError(f"{error.filename or source.path}: cannot be read ({error.strerror or error})") from None
-    if source.ids is not None and (missing := sorted(source.ids - source.met)):
+    _check_ids(source)
+    if not seen:
+        skipped = f" ({source.notes[SKIPPED]:,} bad records skipped)" if source.notes[SKIPPED] else ""
+        raise FormatError(f"{source.path}: no documents{skipped}")
+    for name in sorted((types or frozenset()) - met_types):
+        source.notes.add("type asked for, but not found", name)
+
+
+def _check_ids(source: Source) -> None:
+    missing = sorted((source.ids or frozenset()) - source.met)
+    if source.lenient:
+        for name in missing:
+            source.notes.add("id asked for, but not found", name)
+    elif missing:
         raise FormatError(
             f"{source.path}: {len(missing)} of the ids not found: {', '.join(missing[:5])}" + ", …" * (len(missing) > 5)
         )
-    if not seen:
-        raise FormatError(f"{source.path}: no documents")
-    for name in sorted((types or frozenset()) - met_types):
-        source.notes.add("type asked for, but not found", name)
 
 
 def write(
@@ -106,18 +114,26 @@ def write(
     """Write a corpus: all of it or nothing. `notes` counts what the format cannot carry."""
     path = Path(path)
     notes = Notes() if notes is None else notes
-    chosen = FORMATS[_known(_by_name(path) if format == "auto" else format)]
-    left = write_whole(path, lambda part: chosen.write(documents, part, notes), folder=chosen.folder, force=force)
+    chosen = FORMATS[_known(_to_write(path) if format == "auto" else format)]
+    once = _each_once(documents)
+    left = write_whole(path, lambda part: chosen.write(once, part, notes), folder=chosen.folder, force=force)
     for name in left:
         notes.add("file that was there before and stays", f"{path}/{name}")
 
 
+def _each_once(documents: Iterable[Document]) -> Iterator[Document]:
+    seen: set[str] = set()
+    for document in documents:
+        if document.id in seen:
+            raise OutputError(f"document {document.id} a second time, expected each id once")
+        seen.add(document.id)
+        yield document
+
+
 def read_ids(path: str | Path) -> frozenset[str]:
     """Document ids, one a line; .txt and .ann at their ends are left off."""
-    try:
-        lines = [line.strip() for _, line, _ in read_lines(Path(path))]
-    except OSError as error:
-        raise FormatError(f"{path}: cannot be read ({error.strerror})") from None
+    with reading(Path(path)):
+        lines = [line.text.strip() for line in read_lines(Path(path))]
     ids = frozenset(re.sub(r"\.(txt|ann)$", "", line) for line in lines if line)
     if not ids:
         raise FormatError(f"{path}: no ids, expected one a line")
@@ -129,23 +145,32 @@ def guess(path: Path) -> str:
     if path.is_file():
         return _by_name(path)
     names = [file.name for file in path.iterdir()] if path.is_dir() else []
-    for endings, format in (((".ann",), "brat"), ((".jsonl",), "jsonl"), ((".json",), "w2ner")):
+    for endings, format in (
+        ((".ann",), "brat"),
+        ((".jsonl",), "jsonl"),
+        ((".json",), "w2ner"),
+        ((".inline",), "inline"),
+    ):
         if any(name.endswith(endings) for name in names):
             return format
     if any(name.endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES) for name in names):
         return "share"
     if any(name.endswith(".txt") for name in names):
         return "brat"
-    raise FormatError(f"{path}: cannot tell its format; --format takes {', '.join(FORMATS)}")
+    raise FormatError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
 
 
 def _by_name(path: Path) -> str:
     if path.name.endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES):
         return "share"
-    known = {".ann": "brat", ".txt": "brat", ".jsonl": "jsonl", ".json": "w2ner", ".inline": "inline", "": "brat"}
+    return "brat" if path.suffix in (".ann", ".txt") else _to_write(path)
+
+
+def _to_write(path: Path) -> str:
+    known = {".jsonl": "jsonl", ".json": "w2ner", ".inline": "inline", "": "brat"}
     if path.suffix in known:
         return known[path.suffix]
-    raise FormatError(f"{path}: cannot tell its format; --format takes {', '.join(FORMATS)}")
+    raise UsageError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
 
 
 def _known(format: str) -> str:

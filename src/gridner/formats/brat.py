@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
 from gridner.formats.files import Source, check_not_empty, file_for, files_under, read_lines, read_text, write_text
 from gridner.formats.losses import note_losses
-from gridner.formats.offsets import fragments_from
+from gridner.formats.offsets import check_text, fragments_from
 
-TEXT_BOUND = re.compile(r"(T[^\t ]*)\t([^\t ]+) (\d{1,18} \d{1,18}(?:;\d{1,18} \d{1,18})*)(?:\t(.*))?", re.DOTALL)
-OTHER_KINDS = "REAMN#*"
-REFERENCE = re.compile(r"(?<![^\s:])[TER]\d+(?![^\s])")
+IDENTIFIER = r"T[^\s:;]+"
+TEXT_BOUND = re.compile(
+    rf"({IDENTIFIER})\t([^\t ]+) (\d{{1,18}} \d{{1,18}}(?:;\d{{1,18}} \d{{1,18}})*)(?:\t(.*))?", re.DOTALL
+)
+OTHER_KINDS = re.compile(r"[REAMN#*]\S*\t\S[^\n]*")
+BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]")  # what brat takes for the end of a line or column
 GONE = "brat annotation whose target is gone, not written"
+NAMES = ("entities", "relations", "equivalences", "events", "attributes")
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -57,19 +62,19 @@ def _read_document(name: str, ann: Path, txt: Path, source: Source) -> Document:
         return Document(name, text)
     entities: dict[str, Entity] = {}
     others: list[str] = []
-    for number, line, _ in read_lines(ann):
-        where = f"{ann}:{number}"
-        with source.record(where):
-            if line.startswith("T"):
-                entity = _read_entity(line, text, where, source.notes)
+    for line in read_lines(ann):
+        with source.record(line.where):
+            said = line.text
+            if said.startswith("T"):
+                entity = _read_entity(said, text, line.where, source.notes)
                 if entity.id in entities:
-                    raise FormatError(f"{where}: {entity.id} a second time, expected each id once")
+                    raise FormatError(f"{line.where}: {entity.id} a second time, expected each id once")
                 entities[entity.id or ""] = entity
-            elif line[:1] and line[0] in OTHER_KINDS and "\t" in line:
-                others.append(line)
-            elif line.strip():
+            elif OTHER_KINDS.fullmatch(said):
+                others.append(said)
+            elif said.strip():
                 raise FormatError(
-                    f"{where}: {line[:40]!r}, expected a brat annotation (T1, R1, E1, A1, #1, …, then a tab)"
+                    f"{line.where}: {said[:40]!r}, expected a brat annotation (T1, R1, E1, A1, #1, …, then a tab)"
                 )
     return Document(name, text, tuple(entities.values()), meta={"brat": others} if others else {})
 
@@ -81,23 +86,14 @@ def _read_entity(line: str, text: str, where: str, notes: Notes) -> Entity:
     identifier, name, offsets, said = match.groups()
     pairs = [(int(start), int(end)) for start, end in (pair.split() for pair in offsets.split(";"))]
     fragments = fragments_from(pairs, text, where, notes)
-    if said is not None and _squeeze(said) not in (_covered(text, pairs), _covered(text, sorted(pairs))):
-        found = " ".join(text[start:end] for start, end in pairs)
-        raise FormatError(f"{where}: the text at {offsets} is {found[:60]!r}, expected {said[:60]!r}")
+    if said is not None:
+        check_text(said, pairs, text, where)
     return Entity(name, fragments, id=identifier)
-
-
-def _covered(text: str, pairs: Iterable[tuple[int, int]]) -> str:
-    return _squeeze("".join(text[start:end] for start, end in pairs))
-
-
-def _squeeze(text: str) -> str:
-    return "".join(text.split())
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
     """A folder with the documents and an annotation.conf that makes brat open it."""
-    names: dict[str, dict[str, None]] = {"entities": {}, "relations": {}, "events": {}, "attributes": {}}
+    names: dict[str, dict[str, None]] = {section: {} for section in NAMES}
     for document in documents:
         note_losses(document, notes, "brat", ids=True, own_meta="brat")
         lines = list(_ann_lines(document, notes, names))
@@ -107,14 +103,15 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
 
 
 def _ann_lines(document: Document, notes: Notes, names: dict[str, dict[str, None]]) -> Iterator[str]:
-    taken = [entity.id for entity in document.entities if entity.id and re.fullmatch(r"T\d{1,9}", entity.id)]
-    spare = max((int(identifier[1:]) for identifier in taken), default=0)
+    others = _other_lines(document, notes)
+    spare = _spare_identifiers(document, others)
     used: set[str] = set()
     for entity in document.entities:
         identifier = entity.id
-        if identifier is None or identifier not in taken or identifier in used:
-            spare += 1
-            identifier = f"T{spare}"
+        if identifier is None or identifier in used or not re.fullmatch(IDENTIFIER, identifier):
+            identifier = next(spare)
+            if entity.id is not None:
+                notes.add("entity id that brat does not take, numbered anew", f"{document.id}: {entity.id}")
         used.add(identifier)
         name = re.sub(r"[^a-zA-Z0-9_-]", "_", entity.type)
         if name != entity.type:
@@ -122,41 +119,68 @@ def _ann_lines(document: Document, notes: Notes, names: dict[str, dict[str, None
         names["entities"][name] = None
         fragments = _split_at_line_ends(document.text, entity.fragments)
         offsets = ";".join(f"{fragment.start} {fragment.end}" for fragment in fragments)
-        said = " ".join(document.text[fragment.start : fragment.end] for fragment in fragments)
+        said = BREAK.sub(" ", " ".join(document.text[fragment.start : fragment.end] for fragment in fragments))
         yield f"{identifier}\t{name} {offsets}\t{said}"
-    for line in _lines_with_targets(document, used, notes):
-        kind, label = line[0], line.split("\t")[1].split(" ")[0].split(":")[0]
-        section = {"R": "relations", "E": "events", "A": "attributes", "M": "attributes"}.get(kind)
+    for line in _lines_with_targets(document, others, used, notes):
+        label = line.split("\t")[1].split(" ")[0].split(":")[0]
+        section = {"R": "relations", "*": "equivalences", "E": "events", "A": "attributes", "M": "attributes"}.get(
+            line[0]
+        )
         if section:
             names[section][label] = None
         yield line
 
 
-def _lines_with_targets(document: Document, known: set[str], notes: Notes) -> list[str]:
+def _other_lines(document: Document, notes: Notes) -> list[str]:
+    """The lines that were kept; `meta` may come from anywhere, so it is checked."""
+    lines = document.meta.get("brat", [])
+    if not isinstance(lines, list):
+        lines = [lines]
+    kept = [line for line in lines if isinstance(line, str) and OTHER_KINDS.fullmatch(line)]
+    for _ in range(len(lines) - len(kept)):
+        notes.add("meta 'brat' that is not a line of an .ann file, not written", document.id)
+    return kept
+
+
+def _spare_identifiers(document: Document, others: Iterable[str]) -> Iterator[str]:
+    """T numbers past those in use, also past those that a kept line still refers to."""
+    known = [entity.id for entity in document.entities if entity.id] + [
+        name for line in others for name in _targets(line)
+    ]
+    last = max((int(name[1:]) for name in known if re.fullmatch(r"T\d{1,18}", name)), default=0)
+    return (f"T{number}" for number in count(last + 1))
+
+
+def _lines_with_targets(document: Document, lines: list[str], entities: set[str], notes: Notes) -> list[str]:
     """The kept lines, less those that refer to something that is no longer there, however indirectly."""
-    lines: list[str] = list(document.meta.get("brat", ()))
     while True:
-        there = known | {line.split("\t")[0] for line in lines}
-        kept = [line for line in lines if set(_references(line)) <= there]
-        for line in lines:
-            if line not in kept:
-                notes.add(GONE, f"{document.id}: {line[:60]}")
+        there = entities | {line.split("\t")[0] for line in lines}
+        kept = [line for line in lines if there.issuperset(_targets(line))]
         if len(kept) == len(lines):
             return kept
+        for line in lines:
+            if not there.issuperset(_targets(line)):
+                notes.add(GONE, f"{document.id}: {line[:60]}")
         lines = kept
 
 
-def _references(line: str) -> list[str]:
-    body = line.split("\t")[1]  # a note's own text, after the next tab, refers to nothing
-    return REFERENCE.findall(body)
+def _targets(line: str) -> list[str]:
+    """The ids that a line refers to: all its arguments, or for attributes, notes and normalisations the first."""
+    kind, label, *arguments = line[0], *line.split("\t")[1].split()
+    if kind == "E":  # E1 Type:T1 Role:T2
+        arguments = [label, *arguments]
+    if kind in "RE":
+        return [argument.rpartition(":")[2] for argument in arguments]
+    return arguments if kind == "*" else arguments[:1]
 
 
 def _split_at_line_ends(text: str, fragments: Iterable[Fragment]) -> list[Fragment]:
     """Brat takes neither line ends nor tabs inside a fragment."""
     pieces = []
     for fragment in fragments:
-        breaks = re.compile(r"\s*[\t\r\n]\s*").finditer(text, fragment.start, fragment.end)
-        edges = [fragment.start, *(edge for found in breaks for edge in found.span()), fragment.end]
+        spaces = re.compile(r"\s+").finditer(text, fragment.start, fragment.end)
+        breaks = [found.span() for found in spaces if BREAK.search(found[0])]
+        edges = [fragment.start, *(edge for span in breaks for edge in span), fragment.end]
         found = [Fragment(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
         pieces += found or [fragment]
     return pieces
@@ -167,6 +191,9 @@ def _configuration(names: dict[str, dict[str, None]]) -> str:
     parts = ["[entities]", *(name for name in sorted(names["entities"]) if name not in events)]
     parts += ["", "[relations]", "<OVERLAP> Arg1:<ENTITY>, Arg2:<ENTITY>, <OVL-TYPE>:<ANY>"]
     parts += [f"{name} Arg1:<ANY>, Arg2:<ANY>" for name in sorted(names["relations"])]
+    parts += [
+        f"{name} Arg1:<ANY>, Arg2:<ANY>, <REL-TYPE>:symmetric-transitive" for name in sorted(names["equivalences"])
+    ]
     parts += ["", "[events]", *(f"{name} <ANY>*:<ANY>" for name in sorted(events))]
     parts += ["", "[attributes]", *(f"{name} Arg:<ANY>" for name in sorted(names["attributes"]))]
     return "\n".join(parts) + "\n"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from gridner.errors import FormatError, InvalidError, Notes, OutputError
 
 MAX_BYTES = 32 * 2**20  # of a line, or of a file that is read as a whole
+MAX_MESSAGE = 500  # characters
 SKIPPED = "bad record skipped"
 
 
@@ -26,40 +28,82 @@ class Source:
     except_ids: frozenset[str] = frozenset()
     lenient: bool = False
     notes: Notes = field(default_factory=Notes)
-    met: set[str] = field(default_factory=set)  # the ids that `wants` was asked about
+    met: set[str] = field(default_factory=set)  # those of `ids` that were found
 
     def wants(self, document_id: str) -> bool:
         """Whether a document of that id is to be read."""
-        self.met.add(document_id)
-        return (self.ids is None or document_id in self.ids) and document_id not in self.except_ids
+        if self.ids is not None:
+            if document_id not in self.ids:
+                return False
+            self.met.add(document_id)
+        return document_id not in self.except_ids
 
     @contextmanager
     def record(self, where: str) -> Iterator[None]:
         """A part of a file that is skipped if bad and lenient. `where` is its place, for messages that lack one."""
         try:
             yield
-        except (FormatError, InvalidError) as error:
-            message = str(error) if isinstance(error, FormatError) else f"{where}: {error}"
+        except (FormatError, InvalidError, OSError) as error:
+            message = _one_line(error, where)
             if not self.lenient:
                 raise FormatError(message) from None
             self.notes.add(SKIPPED, message)
 
 
-def read_text(path: Path) -> str:
-    """The whole file, untouched: line ends and a byte-order mark stay."""
+def _one_line(error: Exception, where: str) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename or where}: cannot be read ({error.strerror or error})"
+    message = str(error) if isinstance(error, FormatError) else f"{where}: {error}"
+    return message if len(message) <= MAX_MESSAGE else message[:MAX_MESSAGE] + "…"
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """A file that cannot be opened or read is a FormatError."""
+    try:
+        yield
+    except OSError as error:
+        raise FormatError(_one_line(error, str(path))) from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, if it is not too large."""
     with open(path, "rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise FormatError(f"{path}: larger than {MAX_BYTES:,} bytes, expected a document of at most that")
-    return _decode(data, str(path))
+    return data
+
+
+def read_text(path: Path) -> str:
+    """The whole file, untouched: line ends and a byte-order mark stay."""
+    return _decode(read_bytes(path), str(path))
 
 
 class Line(NamedTuple):
-    """A line without its end, its number (from 1), and the byte where it starts."""
+    """A line without its end: its file, its number (from 1), and the byte where it starts."""
 
+    path: Path
     number: int
-    text: str
     byte: int
+    data: bytes
+
+    @property
+    def where(self) -> str:
+        """Its place, for messages."""
+        return f"{self.path}:{self.number}"
+
+    @property
+    def text(self) -> str:
+        """What the line says. That it is too long or not UTF-8 is an error only here, so that it can be skipped."""
+        if len(self.data) > MAX_BYTES:
+            raise FormatError(f"{self.where}: a line longer than {MAX_BYTES:,} bytes, expected at most that")
+        return _decode(self.data, self.where)
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether there is nothing but spaces and tabs."""
+        return not self.data.strip(b" \t")
 
 
 def read_lines(path: Path, start: Line | None = None) -> Iterator[Line]:
@@ -67,13 +111,15 @@ def read_lines(path: Path, start: Line | None = None) -> Iterator[Line]:
     with open(path, "rb") as file:
         byte, number = (start.byte, start.number - 1) if start else (0, 0)
         file.seek(byte)
-        while line := file.readline(MAX_BYTES + 1):
+        while data := file.readline(MAX_BYTES + 2):
             number += 1
-            if len(line) > MAX_BYTES:
-                raise FormatError(f"{path}:{number}: a line longer than {MAX_BYTES:,} bytes, expected at most that")
-            text = _decode(line, f"{path}:{number}").removesuffix("\n").removesuffix("\r")
-            yield Line(number, text.removeprefix("\ufeff") if byte == 0 else text, byte)
-            byte += len(line)
+            size = len(data)
+            rest = data
+            while not rest.endswith(b"\n") and (rest := file.readline(MAX_BYTES)):  # of a line that is too long
+                size += len(rest)
+            data = data.removesuffix(b"\n").removesuffix(b"\r")
+            yield Line(path, number, byte, data.removeprefix(codecs.BOM_UTF8) if byte == 0 else data)
+            byte += size
 
 
 def _decode(data: bytes, where: str) -> str:
@@ -136,7 +182,7 @@ def file_for(folder: Path, document_id: str, suffix: str) -> Path:
     """The file of a document in a folder, its parents made; an id that would leave the folder is an error."""
     parts = document_id.split("/")
     if any(part in ("", ".", "..") or "\\" in part or part.startswith(".") for part in parts):
-        raise OutputError(f"document id {document_id!r} cannot be a file name")
+        raise OutputError(f"document id {document_id!r:.200}: expected a file name inside the folder that is written")
     path = folder.joinpath(*parts[:-1], parts[-1] + suffix)
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
@@ -152,8 +198,9 @@ def check_output(path: Path, *, folder: bool, force: bool) -> None:
     """Refuse what must not be overwritten, before any work is done."""
     if folder and path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file, expected a folder or a new name")
-    if not folder and path.is_dir():
-        raise OutputError(f"{path}: is a folder, expected a file or a new name")
+    if not folder and path.exists() and not path.is_file():
+        found = "a folder" if path.is_dir() else "a device or a pipe"
+        raise OutputError(f"{path}: is {found}, expected a file or a new name")
     if force or not path.exists():
         return
     if not folder or any(path.iterdir()):
@@ -165,25 +212,44 @@ def write_whole(path: Path, make: Callable[[Path], None], *, folder: bool, force
 
     A folder that exists keeps its other files; their names are returned.
     """
-    check_output(path, folder=folder, force=force)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.absolute().parent / f".{path.absolute().name}.{os.getpid()}.part"
+    made: list[Path] = []
     try:
+        check_output(path, folder=folder, force=force)
+        made = [parent for parent in part.parents if not parent.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         if folder:
             part.mkdir()
         make(part)
-        if not folder or not path.exists():
-            part.replace(path)
-            return []
-        made = sorted(file.relative_to(part).as_posix() for file in part.rglob("*") if file.is_file())
-        for name in made:
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            (part / name).replace(path / name)
-        return sorted({file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file()} - set(made))
-    except OSError as error:
-        raise OutputError(f"{error.filename or path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        if part.is_dir():
-            shutil.rmtree(part, ignore_errors=True)
+        left: list[str] = []
+        if folder and path.exists():
+            left = _move_into(part, path)
         else:
-            part.unlink(missing_ok=True)
+            part.replace(path)
+        made = []
+        return left
+    except OSError as error:
+        place = str(error.filename or path).replace(str(part), str(path))
+        raise OutputError(f"{place}: cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
+        for parent in made:
+            with suppress(OSError):
+                parent.rmdir()
+
+
+def _move_into(part: Path, folder: Path) -> list[str]:
+    """Move the files of `part`; the names of the other files of `folder` are returned."""
+    names = _names(part)
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if (folder / name).is_dir():
+            raise OutputError(f"{folder / name}: is a folder, expected a file or a new name")
+    for name in names:
+        (part / name).replace(folder / name)
+    return sorted(_names(folder) - names)
+
+
+def _names(folder: Path) -> set[str]:
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}

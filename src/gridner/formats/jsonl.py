@@ -9,28 +9,31 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from reprlib import repr as shorten
+from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
-from gridner.errors import FormatError, Notes
+from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats.files import Source, check_not_empty, data_files, read_lines
+from gridner.formats.json_items import no_constant
+
+MAX_SCORE = 2**53  # of an integer
 
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .jsonl files of a folder)."""
     for path in data_files(source.path, (".jsonl",)):
-        for number, line, _ in read_lines(path):
-            where = f"{path}:{number}"
-            with source.record(where):
-                if line.strip():
-                    document_id, item = _parse(line, where)
+        for line in read_lines(path):
+            with source.record(line.where):
+                if not line.is_blank:
+                    document_id, item = _parse(line.text, line.where)
                     if source.wants(document_id):
-                        yield from_json(item, where)
+                        yield from_json(item, line.where)
 
 
 def _parse(line: str, where: str) -> tuple[str, Any]:
     try:
-        item = json.loads(line, parse_constant=_no_constant)
+        item = json.loads(line, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
         said = str(error) if isinstance(error, json.JSONDecodeError) else f"not readable JSON ({error})"
         raise FormatError(f"{where}: {said[:120]}, expected a document in JSON on one line") from None
@@ -40,16 +43,10 @@ def _parse(line: str, where: str) -> tuple[str, Any]:
     return document_id, item
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
 def from_json(item: dict[str, Any], where: str) -> Document:
     """A document from its JSON object."""
     _check_keys(item, required=("id", "text"), optional=("entities", "sentences", "meta"), where=where)
-    if not isinstance(item["text"], str):
-        raise FormatError(f"{where}: text is {item['text']!r:.40}, expected text")
-    check_not_empty(item["text"], where)
+    check_not_empty(_text(item["text"], f"{where}: text"), where)
     entities = _list(item.get("entities", []), f"{where}: entities")
     sentences = item.get("sentences")
     words = None
@@ -69,34 +66,59 @@ def from_json(item: dict[str, Any], where: str) -> Document:
 
 def _entity(item: Any, where: str) -> Entity:
     if not isinstance(item, dict):
-        raise FormatError(f"{where}: {item!r:.40}, expected an object")
+        raise FormatError(f"{where}: {shorten(item)}, expected an object")
     _check_keys(item, required=("type", "fragments"), optional=("score", "id", "meta"), where=where)
     score = item.get("score")
     if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
-        raise FormatError(f"{where}: score is {score!r:.40}, expected a number")
+        raise FormatError(f"{where}: score is {shorten(score)}, expected a number")
+    if isinstance(score, int) and abs(score) > MAX_SCORE:
+        raise FormatError(f"{where}: score is {shorten(score)}, expected at most {MAX_SCORE}")
+    identifier = item.get("id")
+    if identifier is not None:
+        _check_writable(_text(identifier, f"{where}: id"), f"{where}: id")
     fragments = _fragments(item["fragments"], f"{where}: fragments")
-    return Entity(item["type"], fragments, score, item.get("id"), _meta(item, where))
+    return Entity(_text(item["type"], f"{where}: type"), fragments, score, identifier, _meta(item, where))
 
 
 def _fragments(item: Any, where: str) -> tuple[Fragment, ...]:
     pairs = _list(item, where)
     for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise FormatError(f"{where}: {pair!r:.40}, expected [start, end]")
+        if not isinstance(pair, list) or [type(at) for at in pair] != [int, int]:
+            raise FormatError(f"{where}: {shorten(pair)}, expected [start, end]")
     return tuple(Fragment(start, end) for start, end in pairs)
+
+
+def _text(item: Any, where: str) -> str:
+    if not isinstance(item, str):
+        raise FormatError(f"{where} is {shorten(item)}, expected text")
+    return item
 
 
 def _list(item: Any, where: str) -> list[Any]:
     if not isinstance(item, list):
-        raise FormatError(f"{where}: {item!r:.40}, expected a list")
+        raise FormatError(f"{where}: {shorten(item)}, expected a list")
     return item
 
 
 def _meta(item: dict[str, Any], where: str) -> dict[str, Any]:
     meta = item.get("meta", {})
     if not isinstance(meta, dict):
-        raise FormatError(f"{where}: meta is {meta!r:.40}, expected an object")
+        raise FormatError(f"{where}: meta is {shorten(meta)}, expected an object")
+    if meta:
+        _check_writable(meta, f"{where}: meta")
     return meta
+
+
+def _check_writable(value: Any, where: str) -> None:
+    """What is read must be what can be written: no lone surrogate, no number past a float's, no bottomless nesting."""
+    try:
+        _dumps(value)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{where}: {error}, expected what JSON can carry") from None
+
+
+def _dumps(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
 
 
 def _check_keys(item: dict[str, Any], *, required: tuple[str, ...], optional: tuple[str, ...], where: str) -> None:
@@ -131,6 +153,10 @@ def to_json(document: Document) -> dict[str, Any]:
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:  # noqa: ARG001
     """One file, a document a line. Nothing is left out."""
-    with open(path, "x", encoding="utf-8", newline="") as file:
+    with open(path, "xb") as file:
         for document in documents:
-            file.write(json.dumps(to_json(document), ensure_ascii=False, allow_nan=False) + "\n")
+            try:
+                line = _dumps(to_json(document))
+            except (TypeError, ValueError, RecursionError) as error:
+                raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
+            file.write(line + b"\n")

@@ -16,8 +16,8 @@ from defusedxml.ElementTree import fromstring
 
 from gridner.documents import Entity
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import MAX_BYTES, Source
-from gridner.formats.offsets import fragments_from
+from gridner.formats.files import Source, read_bytes
+from gridner.formats.offsets import check_text, fragments_from
 
 
 def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
@@ -35,10 +35,7 @@ def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
 
 
 def _parse(path: Path) -> Element:
-    with open(path, "rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise FormatError(f"{path}: larger than {MAX_BYTES:,} bytes, expected at most that")
+    data = read_bytes(path)
     try:
         root: Element = fromstring(data)
     except defusedxml.DefusedXmlException as error:
@@ -46,7 +43,7 @@ def _parse(path: Path) -> Element:
     except (ParseError, ValueError, LookupError) as error:
         raise FormatError(f"{path}: not well-formed ({error}), expected Knowtator XML") from None
     if root.tag not in ("annotations", "knowtator-project"):
-        raise FormatError(f"{path}: <{root.tag}>, expected <annotations> or <knowtator-project>")
+        raise FormatError(f"{path}: <{root.tag:.60}>, expected <annotations> or <knowtator-project>")
     return root
 
 
@@ -55,10 +52,15 @@ def _entity(annotation: Element, classes: dict[str | None, str | None], text: st
     name = own.get("id") if own is not None else classes.get(mention.get("id")) if mention is not None else None
     if not name:
         raise FormatError(f"{where}: no type, expected <class> or a <mention> with its <classMention>")
-    spans = [(span.get("start", ""), span.get("end", "")) for span in annotation.findall("span")]
+    elements = annotation.findall("span")
+    spans = [(span.get("start", ""), span.get("end", "")) for span in elements]
     if not spans:
         raise FormatError(f"{where}: no <span>")
     if not all(value.isascii() and value.isdigit() and len(value) < 19 for span in spans for value in span):
         raise FormatError(f"{where}: span {spans!r:.60}, expected start and end as numbers")
-    fragments = fragments_from({(int(start), int(end)) for start, end in spans}, text, where, notes)
+    pairs = [(int(start), int(end)) for start, end in spans]
+    fragments = fragments_from(set(pairs), text, where, notes)
+    said = annotation.findtext("spannedText") or " ".join(span.text or "" for span in elements)
+    if said.strip():
+        check_text(said, pairs, text, where)
     return Entity(name.strip(), fragments, id=annotation.get("id") or None)

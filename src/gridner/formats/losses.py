@@ -14,8 +14,9 @@ def note_losses(
     ids: bool = False,
     sentences: bool = False,
     own_meta: str | None = None,
+    own_entity_meta: str | None = None,
 ) -> None:
-    """Count what a format leaves out of a document; `own_meta` is the key of what it does keep."""
+    """Count what a format leaves out of a document; `own_meta` and `own_entity_meta` are the keys of what it keeps."""
     if document.sentences is not None and not sentences:
         notes.add(f"document's own sentences and words, not carried by {format}", document.id)
     if any(key != own_meta for key in document.meta):
@@ -25,7 +26,7 @@ def note_losses(
             notes.add(f"score, not carried by {format}", f"{document.id}: {entity.type} {entity.start}-{entity.end}")
         if entity.id is not None and not ids:
             notes.add(f"entity id, not carried by {format}", f"{document.id}: {entity.id}")
-        if any(key != own_meta for key in entity.meta):
+        if any(key != own_entity_meta for key in entity.meta):
             notes.add(
                 f"entity's meta, not carried by {format}", f"{document.id}: {entity.type} {entity.start}-{entity.end}"
             )

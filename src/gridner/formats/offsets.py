@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gridner.documents import Fragment, join_fragments
 from gridner.errors import FormatError, InvalidError, Notes
+
+
+def check_text(said: str, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
+    """Offsets whose characters are not what the annotation itself says are wrong. White space and gap dots aside."""
+    covered = [" ".join(text[start:end] for start, end in order) for order in (pairs, sorted(pairs))]
+    if _squeeze(said) not in map(_squeeze, covered):
+        offsets = ";".join(f"{start} {end}" for start, end in pairs)
+        raise FormatError(f"{where}: the text at {offsets[:60]} is {covered[0][:60]!r}, expected {said[:60]!r}")
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split()).replace(".", "")
 
 
 def fragments_from(pairs: Iterable[tuple[int, int]], text: str, where: str, notes: Notes) -> tuple[Fragment, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,13 +49,15 @@ class _Run(NamedTuple):
 def read(source: Source) -> Iterator[Document]:
     """A document for each text, by name. `source.texts` is the folder of the texts if it is another one."""
     annotations, texts = _find(source)
-    runs = _index(annotations)
+    runs = _index(annotations, texts, source)
+    if source.path.is_file() and source.path.name.endswith(XML_SUFFIXES):  # it is about one document
+        texts = {name: path for name, path in texts.items() if name in runs}
     for name, found in runs.items():
         if name not in texts and source.wants(name):
-            place = f"{found[0].path}:{found[0].start.number}" if found[0].start else str(found[0].path)
+            place = found[0].start.where if found[0].start else str(found[0].path)
             with source.record(place):
                 raise FormatError(
-                    f"{place}: document {name} has no text, expected {name}.txt (--texts names its folder)"
+                    f"{place}: document {name[:60]} has no text, expected {name[:60]}.txt (--texts names its folder)"
                 )
     for name, path in texts.items():
         if source.wants(name):
@@ -68,42 +70,45 @@ def read(source: Source) -> Iterator[Document]:
                 yield Document(name, text, entities)
 
 
-def _find(source: Source) -> tuple[list[Path], dict[str, Path]]:
-    """The annotation files, and the texts by name."""
+def _find(source: Source) -> tuple[dict[str, Path], dict[str, Path]]:
+    """The annotation files and the texts, by name."""
     root = source.path
     if source.texts is not None:
         texts = files_under(source.texts, (".txt", ".text"))
-        if root.is_file():
-            return [root], texts
-        return list(files_under(root, ("",)).values()), texts
-    folder = root.parent if root.is_file() else root
-    every = files_under(folder, ("",))
+        taken = {path.resolve() for path in texts.values()}
+        annotations = files_under(root, ("",))
+        if root.is_dir():
+            annotations = {name: path for name, path in annotations.items() if path.resolve() not in taken}
+        return annotations, texts
+    every = files_under(root.parent if root.is_file() else root, ("",))
     marks = XML_SUFFIXES + PIPE_SUFFIXES
-    annotations = [root] if root.is_file() else [path for name, path in every.items() if name.endswith(marks)]
     texts = {
         name.removesuffix(".txt"): path
         for name, path in every.items()
         if name.endswith(".txt") and not name.endswith(marks) and path != root
     }
-    return annotations, texts
+    if root.is_file():
+        return {root.name: root}, texts
+    return {name: path for name, path in every.items() if name.endswith(marks)}, texts
 
 
-def _index(annotations: Iterable[Path]) -> dict[str, list[_Run]]:
+def _index(annotations: dict[str, Path], texts: Collection[str], source: Source) -> dict[str, list[_Run]]:
     """Where each document's annotations are: names and line numbers, not the annotations themselves."""
     found: dict[str, list[_Run]] = defaultdict(list)
-    for path in annotations:
-        if path.name.endswith(XML_SUFFIXES):
-            suffix = next(suffix for suffix in XML_SUFFIXES if path.name.endswith(suffix))
-            found[path.name.removesuffix(suffix)].append(_Run(path))
+    for file_name, path in annotations.items():
+        suffix = next((suffix for suffix in XML_SUFFIXES if path.name.endswith(suffix)), None)
+        if suffix is not None:
+            name = file_name.removesuffix(suffix)
+            found[name if name in texts else name.rpartition("/")[2]].append(_Run(path))
             continue
         for line in read_lines(path):
-            if line.text.strip():
-                name = line.text.split("|")[0].strip().removesuffix(".txt")
-                runs = found[name]
-                if runs and runs[-1].path == path and runs[-1].last == line.number - 1:
-                    runs[-1] = runs[-1]._replace(last=line.number)
-                else:
-                    runs.append(_Run(path, line._replace(text=""), line.number))
+            with source.record(line.where):
+                if line.text.strip():
+                    runs = found[line.text.split("|")[0].removesuffix(".txt")]
+                    if runs and runs[-1].path == path and runs[-1].last == line.number - 1:
+                        runs[-1] = runs[-1]._replace(last=line.number)
+                    else:
+                        runs.append(_Run(path, line._replace(data=b""), line.number))
     return found
 
 
@@ -111,20 +116,19 @@ def _read_run(run: _Run, text: str, source: Source) -> Iterator[Entity]:
     if run.start is None:
         yield from knowtator.read_entities(run.path, text, source)
         return
-    for number, line, _ in read_lines(run.path, run.start):
-        where = f"{run.path}:{number}"
-        with source.record(where):
-            yield _read_line(line, text, where, source.notes)
-        if number == run.last:
+    for line in read_lines(run.path, run.start):
+        with source.record(line.where):
+            yield _read_line(line.text, text, line.where, source.notes)
+        if line.number == run.last:
             return
 
 
 def _read_line(line: str, text: str, where: str, notes: Notes) -> Entity:
     if match := FORM_2014.fullmatch(line):
         name, spans = TYPE, [span.split("-") for span in match[2].split(",")]
-        cui, _, columns = (match[3] or "").partition("|")
+        columns = match[3].split("|", 1) if match[3] is not None else []
     elif match := FORM_2013.fullmatch(line):
-        name, cui, columns = match[2], match[3], ""
+        name, columns = match[2], [match[3]]
         numbers = match[4].strip("|").split("||")
         spans = [list(span) for span in zip(numbers[::2], numbers[1::2], strict=True)]
     else:
@@ -132,7 +136,7 @@ def _read_line(line: str, text: str, where: str, notes: Notes) -> Entity:
             f"{where}: {line[:60]!r}, expected name||type||CUI||start||end or name|start-end,start-end|CUI"
         )
     fragments = fragments_from({(int(start), int(end)) for start, end in spans}, text, where, notes)
-    meta = {key: value for key, value in (("cui", cui), ("columns", columns)) if value}
+    meta = dict(zip(("cui", "columns"), columns, strict=False))
     return Entity(name, fragments, meta={"share": meta} if meta else {})
 
 
@@ -140,15 +144,27 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
     """A folder with NAME.txt and NAME.pipe.txt for each document."""
     for document in documents:
         if "|" in document.id or f"{document.id}.txt".endswith(PIPE_SUFFIXES):
-            raise OutputError(f"document id {document.id!r} cannot be a name in a pipe file")
-        note_losses(document, notes, "share", own_meta="share")
+            raise OutputError(f"document id {document.id!r:.200}: expected a name without '|', not ending in .pipe")
+        note_losses(document, notes, "share", own_entity_meta="share")
         lines = []
         for entity in document.entities:
             if entity.type != TYPE:
                 notes.add(f"entity type, written as {TYPE}", f"{document.id}: {entity.type}")
             spans = ",".join(map(str, entity.fragments))
-            share = entity.meta.get("share", {})
-            columns = [share.get("cui", "CUI-less"), *([share["columns"]] if "columns" in share else [])]
-            lines.append(f"{document.id}.txt|{spans}|{'|'.join(columns)}\n")
+            lines.append(f"{document.id}.txt|{spans}|{_columns(document, entity, notes)}\n")
         write_text(file_for(path, document.id, ".txt"), document.text)
         write_text(file_for(path, document.id, ".pipe.txt"), "".join(lines))
+
+
+def _columns(document: Document, entity: Entity, notes: Notes) -> str:
+    """The CUI and the columns after it; `meta` may come from anywhere, so it is checked."""
+    meta = entity.meta.get("share", {})
+    if isinstance(meta, dict):
+        cui, columns = meta.get("cui", "CUI-less"), meta.get("columns")
+        if isinstance(cui, str) and isinstance(columns, str | None) and not re.search(r"\||\n", cui):
+            if columns is None:
+                return cui
+            if "\n" not in columns:
+                return f"{cui}|{columns}"
+    notes.add("meta 'share' that is not columns of a pipe file, not written", f"{document.id}: {entity.type}")
+    return "CUI-less"

@@ -10,11 +10,13 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO
+from reprlib import repr as shorten
+from typing import Any
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import MAX_BYTES, Source, numbered_files
+from gridner.formats.files import Source, numbered_files
+from gridner.formats.json_items import items
 from gridner.formats.words import Record, document_of, sentences_for
 from gridner.sentences import Mention
 
@@ -22,69 +24,32 @@ from gridner.sentences import Mention
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder). JSON lines are taken too."""
     for path, prefix in numbered_files(source.path, (".json", ".jsonl")):
-        with source.record(str(path)):
-            for (document_id, _), group in groupby(_records(path, prefix), key=lambda record: record[0]):
-                if not source.wants(document_id):
-                    continue
-                records: list[Record] = []
-                for _, number, item in group:
-                    with source.record(f"{path}: record {number}"):
-                        records.append(_read_record(item, source, f"{path}: record {number}"))
-                        document_of(document_id, records[-1:])
-                if records:
-                    yield document_of(document_id, records)
+        for (_, document_id), group in groupby(_records(path, prefix, source), key=lambda found: found[0]):
+            yield document_of(document_id, [record for _, record in group])
 
 
-def _records(path: Path, prefix: str) -> Iterator[tuple[tuple[str, int], int, Any]]:
-    """(document id, group), record number and content; records of one group are one document."""
-    for number, item in enumerate(_items(path), start=1):
-        own = item.get("id") if isinstance(item, dict) else None
-        if own is not None and (not isinstance(own, str) or not own):
-            raise FormatError(f"{path}: record {number}: id is {own!r}, expected text")
-        yield (own, 0) if own is not None else (f"{prefix}{number}", number), number, item
+def _records(path: Path, prefix: str, source: Source) -> Iterator[tuple[tuple[int, str], Record]]:
+    """The good records that are wanted, each with the number and the id of its document."""
+    run, last = 0, None
+    with source.record(str(path)):
+        for number, item in enumerate(items(path), start=1):
+            where = f"{path}: record {number}"
+            with source.record(where):
+                own = _own_id(item, where)
+                if own is None or own != last:
+                    run, last = run + 1, own
+                document_id = f"{prefix}{number}" if own is None else own
+                if source.wants(document_id):
+                    record = _read_record(item, source, where)
+                    document_of(document_id, [record])  # so that a bad one is found here, and skipped alone
+                    yield (run, document_id), record
 
 
-def _items(path: Path) -> Iterator[Any]:
-    import ijson  # here, because only this format needs it
-
-    number = 0
-    with open(path, "rb") as file:
-        opening = file.read(3).removeprefix(b"\xef\xbb\xbf")
-        start = 3 - len(opening)
-        while opening.isspace():
-            opening = file.read(1)
-        file.seek(start)
-        bounded = _Bounded(file, path)
-        try:
-            items = (
-                ijson.items(bounded, "item", use_float=True)
-                if opening.lstrip()[:1] == b"["
-                else ijson.items(bounded, "", use_float=True, multiple_values=True)
-            )
-            for item in items:
-                number += 1
-                bounded.since_record = 0
-                yield item
-        except (ijson.JSONError, UnicodeDecodeError, RecursionError) as error:
-            said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            raise FormatError(f"{path}: after record {number}: {said}, expected a JSON array of records") from None
-    if not number:
-        raise FormatError(f"{path}: no records, expected a JSON array of them")
-
-
-class _Bounded:
-    """A file whose records may not be larger than MAX_BYTES."""
-
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self._file, self._path = file, path
-        self.since_record = 0
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._file.read(size)
-        self.since_record += len(data)
-        if self.since_record > MAX_BYTES:
-            raise FormatError(f"{self._path}: a record larger than {MAX_BYTES:,} bytes, expected at most that")
-        return data
+def _own_id(item: Any, where: str) -> str | None:
+    own = item.get("id") if isinstance(item, dict) else None
+    if own is not None and (not isinstance(own, str) or not own):
+        raise FormatError(f"{where}: id is {shorten(own)}, expected text")
+    return own
 
 
 def _read_record(item: Any, source: Source, where: str) -> Record:
@@ -93,7 +58,7 @@ def _read_record(item: Any, source: Source, where: str) -> Record:
         or not isinstance(item.get("ner"), list)
         or not isinstance(item.get("sentence"), list)
     ):
-        raise FormatError(f"{where}: {json.dumps(item, default=str)[:60]}, expected 'sentence' and 'ner' lists")
+        raise FormatError(f"{where}: {shorten(item)}, expected 'sentence' and 'ner' lists")
     words = item["sentence"]
     if not all(isinstance(word, str) for word in words):
         raise FormatError(f"{where}: a word that is not text")
@@ -115,9 +80,9 @@ def _read_mention(entry: Any, where: str) -> Mention:
         or not isinstance(entry.get("index"), list)
         or not isinstance(entry.get("type"), str)
     ):
-        raise FormatError(f"{where}: {json.dumps(entry, default=str)[:60]}, expected an 'index' list and a 'type'")
+        raise FormatError(f"{where}: {shorten(entry)}, expected an 'index' list and a 'type'")
     if not all(type(word) is int for word in entry["index"]):
-        raise FormatError(f"{where}: index {entry['index']!r:.60}, expected integers")
+        raise FormatError(f"{where}: index {shorten(entry['index'])}, expected integers")
     return Mention(entry["type"], tuple(sorted(entry["index"])))
 
 

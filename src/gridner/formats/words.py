@@ -27,7 +27,8 @@ def document_of(document_id: str, records: Sequence[Record]) -> Document:
             offsets.append(Fragment(place, place + len(word)))
             place += len(word) + 1
         placed = tuple(Word(word, at.start, at.end) for word, at in zip(words, offsets, strict=True))
-        entities += [entity_of(Sentence(document_id, placed, (mention,)), mention) for mention in mentions]
+        sentence = Sentence(document_id, placed, tuple(mentions))
+        entities += [entity_of(sentence, mention) for mention in mentions]
         sentences.append(tuple(offsets))
     return Document(document_id, "\n".join(" ".join(words) for words, _ in records), tuple(entities), tuple(sentences))
 
@@ -41,6 +42,9 @@ def sentences_for(document: Document, notes: Notes, format: str) -> Iterator[Sen
         return
     if document.text != "\n".join(" ".join(word.text for word in sentence.words) for sentence in aligned.sentences):
         notes.add(f"text between the words, not carried by {format} (offsets change)", document.id)
+    kept = sum(len(sentence.mentions) for sentence in aligned.sentences)
+    for _ in range(len(document.entities) - len(aligned.cut) - kept):
+        notes.add(f"entity that repeats another one, written once to {format}", document.id)
     for entity, reason in aligned.cut:
         said = covered_text(document.text, entity.fragments)
         notes.add(
