@@ -132,7 +132,7 @@ def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
     yield "overlap of discontinuous", []
     for overlap in OVERLAPS:
         yield f"  {overlap}", [f"{one.overlaps[overlap]:,}" for one in found]
-    yield "lengths in words: mean / median / 95 % / max", []
+    yield "words: mean / median / 95 % / max", []
     yield "  gaps", [_spread(one.gaps) for one in found]
     yield "  entities", [_spread(one.entity_words) for one in found]
     yield "  sentences", [_spread(one.sentence_words) for one in found]
