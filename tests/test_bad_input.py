@@ -173,7 +173,7 @@ BAD: dict[str, tuple[Files, str]] = {
     "XML that is cut": ({"in/d.txt": "pain", "in/d.xml": "<annotations>"}, r"in/d\.xml: not well-formed .*, expected"),
     "duplicate ids": (
         {"in.jsonl": f"{document('a')}\n{document('a', 'other')}\n"},
-        r"in\.jsonl: document a a second time, expected each id once",
+        r"in\.jsonl:\d: document a a second time, expected each id once",
     ),
     "duplicate T": (
         {"in/d.txt": "pain", "in/d.ann": "T1\tADR 0 4\tpain\nT1\tADR 0 3\tpai\n"},
@@ -433,7 +433,7 @@ LENIENT: dict[str, tuple[Files, list[str], list[str]]] = {
             )
         },
         ["a", "c"],
-        ["in.jsonl:2", "in.jsonl", "in.jsonl:4", "in.jsonl:6"],
+        ["in.jsonl:2", "in.jsonl:3", "in.jsonl:4", "in.jsonl:6"],
     ),
     "w2ner": (
         {"in.json": f'[{RECORD}, {{"sentence": []}}, {RECORD}, {RECORD}, {RECORD[:-3]}'},
@@ -479,7 +479,7 @@ def test_lenient_says_the_same_in_json(run: Run, tmp_path: Path) -> None:
 
 def test_lenient_with_nothing_good_is_an_error(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": "bad\n"})
-    said = r"in\.jsonl: no documents \(1 bad records skipped\)"
+    said = r"in\.jsonl: no documents \(1 bad records skipped, first in\.jsonl:1: "
     refuses(run, tmp_path, said, "convert", "in.jsonl", "out.jsonl", "--lenient")
 
 

@@ -1,11 +1,15 @@
 import json
+import os
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from gridner import Document, Entity, Fragment, __version__, write
+from gridner import Document, Entity, FormatError, Fragment, UsageError, __version__, write
 from gridner.cli import app
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -72,6 +76,59 @@ def test_show_saves_a_picture_that_loads_nothing(tmp_path: Path) -> None:
     assert "url(http" not in picture
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_on_a_terminal_show_prints_nothing_but_the_drawing(tmp_path: Path) -> None:
+    import pty
+
+    write([Document("note", TEXT, (SHOULDER,))], tmp_path / "gold.jsonl")
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "gridner", "show", str(tmp_path / "gold.jsonl"), "-n", "1"]
+    done = subprocess.run(command, stdout=slave, stderr=slave, check=False, env={**os.environ, "NO_COLOR": "1"})
+    os.close(slave)
+    shown = os.read(master, 100_000).decode()
+    os.close(master)
+    assert done.returncode == 0
+    assert [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in shown.splitlines()][1:3] == [
+        "Pain in left arm and shoulder.",
+        "━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄━━━━━━━━ ADR",
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_an_output_that_is_not_unicode_is_survived(encoding: str) -> None:
+    for arguments in (["show"], ["stats"], ["stats", "--json"]):
+        command = [sys.executable, "-m", "gridner", *arguments, str(EXAMPLES)]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        )
+        assert (done.returncode, done.stderr) == (0, b""), done.stderr
+        if "--json" in arguments:
+            assert json.loads(done.stdout)["corpora"][0]["documents"] == 12
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_output_that_is_full_is_one_line(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "gridner", "stats", str(EXAMPLES), "--json"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["gridner: the result cannot be written (No space left on device)"]
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_tables_are_whole_on_any_terminal(
+    corpora: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    table = run("evaluate", corpora[0], corpora[1])
+    assert re.search(r"^all \(micro\) +100\.00 +33\.33 +50\.00 ", table, re.MULTILINE)
+    assert re.search(r"^% discontinuous +33\.3 +10\.7", run("stats", corpora[0], "--paper", "cadec"), re.MULTILINE)
+    assert "…" not in table
+
+
 def test_stats_counts_each_corpus(corpora: tuple[Path, Path, Path]) -> None:
     found = json.loads(run("stats", corpora[0], corpora[1], "--json"))["corpora"]
     assert [(c["documents"], c["sentences"], c["entities"], c["discontinuous"]) for c in found] == [
@@ -114,7 +171,7 @@ def test_convert_goes_there_and_back(tmp_path: Path) -> None:
 
 def test_convert_says_what_it_did_and_what_was_lost(corpora: tuple[Path, Path, Path], tmp_path: Path) -> None:
     said = json.loads(run("convert", corpora[0], tmp_path / "gold.json", "--types", "ADR", "--json"))
-    assert (said["documents"], said["entities"]) == (20, 40)
+    assert (said["documents"], said["entities"], said["entities_written"]) == (20, 40, 40)
     assert [note["count"] for note in said["notes"] if "text between the words" in note["what"]] == [20]
 
 
@@ -128,6 +185,34 @@ def test_ids_select_and_leave_out(tmp_path: Path, corpora: tuple[Path, Path, Pat
     ]
     assert ids[0] == ["3", "7"]
     assert len(ids[1]) == 18
+
+
+@pytest.mark.parametrize("option", ["--ids", "--except-ids"])
+def test_ids_that_are_not_there_are_an_error(tmp_path: Path, corpora: tuple[Path, Path, Path], option: str) -> None:
+    (tmp_path / "dev.id").write_text("3\nnone\n")
+    with pytest.raises(FormatError, match="1 of the ids not found: none"):
+        run("stats", corpora[0], option, tmp_path / "dev.id")
+
+
+def test_types_may_be_given_twice_or_with_commas_but_not_empty(corpora: tuple[Path, Path, Path]) -> None:
+    for types in (["--types", "ADR,Finding"], ["--types", "ADR", "--types", "Finding"]):
+        assert json.loads(run("stats", corpora[0], *types, "--json"))["corpora"][0]["entities"] == 60
+    for wrong in ("", ",", "ADR,"):
+        with pytest.raises(UsageError, match="expected names parted by commas"):
+            run("stats", corpora[0], "--types", wrong)
+
+
+def test_texts_of_their_own_are_for_brat_and_share(corpora: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected format brat or share"):
+        run("stats", corpora[0], "--texts", tmp_path)
+
+
+def test_a_corpus_can_come_through_a_pipe(corpora: tuple[Path, Path, Path]) -> None:
+    command = [sys.executable, "-m", "gridner", "stats", "/dev/stdin", "--format", "jsonl", "--json"]
+    with corpora[0].open() as file:
+        done = subprocess.run(["cat"], stdin=file, capture_output=True, check=True)
+    done = subprocess.run(command, input=done.stdout, capture_output=True, check=True)
+    assert json.loads(done.stdout)["corpora"][0]["entities"] == 60
 
 
 def test_evaluate_scores_slices_with_intervals(corpora: tuple[Path, Path, Path]) -> None:

@@ -40,6 +40,19 @@ def test_a_score_is_a_finite_number(score: object) -> None:
         Entity("ADR", (Fragment(0, 1),), score)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("meta", [None, 5, [("a", 1)]])
+def test_meta_is_a_mapping(meta: object) -> None:
+    with pytest.raises(InvalidError, match="meta"):
+        Entity("ADR", (Fragment(0, 1),), meta=meta)  # type: ignore[arg-type]
+    with pytest.raises(InvalidError, match="meta"):
+        Document("a", "text", meta=meta)  # type: ignore[arg-type]
+
+
+def test_only_entities_are_entities() -> None:
+    with pytest.raises(InvalidError, match="expected an Entity"):
+        Document("a", "text", ("ADR",))  # type: ignore[arg-type]
+
+
 def test_score_id_and_meta_are_not_compared() -> None:
     plain = entity((0, 4))
     rich = Entity("ADR", (Fragment(0, 4),), 0.5, "T1", {"cui": "C1"})

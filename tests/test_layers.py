@@ -13,7 +13,7 @@ LAYERS = [
     {"documents", "split", "sentences", "windows"},
     {"formats", "items", "evaluate", "significance", "draw", "report"},
     {"tags", "decode"},
-    {"oracle", "statistics"},
+    {"config", "batches", "oracle", "statistics"},
     {"model", "loss"},
     {"train"},
     {"cli", "__main__"},
@@ -54,6 +54,14 @@ def test_every_module_has_a_layer() -> None:
     assert rooms <= set().union(*LAYERS)
 
 
+def test_modules_import_from_where_a_name_is_made() -> None:
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and path.name != "__init__.py":
+                assert node.level == 0, path
+                assert node.module != "gridner", path
+
+
 def test_imports_point_down() -> None:
     level = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
     wrong = []
@@ -79,7 +87,7 @@ def loaded_by(statement: str) -> set[str]:
 
 
 def test_importing_gridner_loads_nothing_heavy() -> None:
-    heavy = {"torch", "transformers", "spacy", "numpy", "typer", "rich", "pydantic"}
+    heavy = {"torch", "transformers", "spacy", "numpy", "typer", "rich", "pydantic", "defusedxml"}
     assert not loaded_by("import gridner") & heavy
 
 

@@ -31,6 +31,12 @@ def test_ambiguous_links_cost_precision() -> None:
     assert (score.tp, score.fp, score.fn) == (2, 2, 0)
 
 
+def test_a_sentence_of_any_length_can_be_judged() -> None:
+    text = "a " * 50_000
+    document = Document("a", text, (entity("X", (0, 1), (99_998, 99_999)),))
+    assert oracle(document).entities == document.entities
+
+
 def test_reached_caps_are_noted() -> None:
     text = " ".join(f"w{n}" for n in range(12))
     starts = [text.index(f"w{n}") for n in range(12)]

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +13,10 @@ def entity(type: str, *pairs: tuple[int, int]) -> Entity:
     return Entity(type, tuple(Fragment(start, end) for start, end in pairs))
 
 
-@pytest.mark.parametrize("arguments", [("", 0, 0), ("a", 0, 2), ("a", -1, 0)])
-def test_a_word_is_as_long_as_its_offsets_say(arguments: tuple[str, int, int]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [("", 0, 0), ("a", 0, 2), ("a", -1, 0), ("a", 0.0, 1.0), (["a"], 0, 1), ("a", True, 2), ("a", "0", 1)]
+)
+def test_a_word_is_as_long_as_its_offsets_say(arguments: tuple[Any, Any, Any]) -> None:
     with pytest.raises(InvalidError, match="word"):
         Word(*arguments)
 
@@ -31,6 +35,21 @@ def test_a_sentence_has_words_in_order_and_mentions_inside() -> None:
         Sentence("a", (arm, pain))
     with pytest.raises(InvalidError, match="outside a sentence of 2 words"):
         Sentence("a", (pain, arm), (Mention("ADR", (1, 2)),))
+    with pytest.raises(InvalidError, match="a mention twice"):
+        Sentence("a", (pain, arm), (Mention("ADR", (1,)), Mention("ADR", (1,), 0.5)))
+    for wrong in (("x",), [Mention("ADR", (1,))]):
+        with pytest.raises(InvalidError, match="expected a tuple of Mention"):
+            Sentence("a", (pain, arm), wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidError, match="expected a tuple of Word"):
+        Sentence("a", ("pain",))  # type: ignore[arg-type]
+    with pytest.raises(InvalidError, match="document id"):
+        Sentence(5, (pain,))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("score", [True, "x", float("nan"), 10**400])
+def test_a_mentions_score_is_a_finite_number(score: Any) -> None:
+    with pytest.raises(InvalidError, match="score"):
+        Mention("ADR", (0,), score)
 
 
 def test_overlapping_discontinuous_entities_become_mentions() -> None:

@@ -38,6 +38,13 @@ def test_a_perfect_score_has_no_spread() -> None:
     assert {(at.low, at.high) for at in interval.values()} == {(1.0, 1.0)}
 
 
+def test_resamples_without_entities_say_nothing() -> None:
+    rare = scored([(0,)] * 3 + [()] * 97, [(0,)] * 3 + [()] * 97)
+    interval = bootstrap(rare)["f1"]
+    assert (interval.low, interval.high) == (1.0, 1.0)
+    assert 0 < interval.left_out < 200
+
+
 def test_the_bootstrap_agrees_with_drawing_units_one_by_one() -> None:
     result = scored([(0, 1), (2,), (), (0, 2)] * 5, [(0,), (2, 1), (0,), (0, 2)] * 5)
     counts = unit_counts(result)

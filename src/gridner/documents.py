@@ -51,8 +51,8 @@ class Entity:
                 f"entity {self.type}: fragments are {self.fragments!r}, expected a tuple of at least one"
             )
         _check_order(self.fragments, f"entity {self.type}: fragments")
-        if self.score is not None and not _is_finite(self.score):
-            raise InvalidError(f"entity {self.type}: score is {self.score!r:.40}, expected a finite number")
+        check_score(self.score, f"entity {self.type}")
+        _check_meta(self.meta, f"entity {self.type}")
         if self.id is not None:
             if not isinstance(self.id, str) or not self.id:
                 raise InvalidError(f"entity {self.type}: id is {self.id!r:.40}, expected text")
@@ -91,7 +91,10 @@ class Document:
         _check_unicode(self.text, f"document {self.id}")
         if not isinstance(self.entities, tuple):
             raise InvalidError(f"document {self.id}: entities are {self.entities!r}, expected a tuple")
+        _check_meta(self.meta, f"document {self.id}")
         for entity in self.entities:
+            if not isinstance(entity, Entity):
+                raise InvalidError(f"document {self.id}: {entity!r:.40} among the entities, expected an Entity")
             if entity.end > len(self.text):
                 raise InvalidError(
                     f"document {self.id}: {entity.type} {show_fragments(entity.fragments)} is past the end of the text "
@@ -167,8 +170,17 @@ def _check_order(fragments: Iterable[Fragment], what: str) -> None:
         end = fragment.end
 
 
-def _is_finite(score: object) -> bool:
-    return isinstance(score, float | int) and not isinstance(score, bool) and abs(score) <= sys.float_info.max
+def check_score(score: object, where: str) -> None:
+    """A score is None or a finite number."""
+    if score is None:
+        return
+    if not isinstance(score, float | int) or isinstance(score, bool) or not abs(score) <= sys.float_info.max:
+        raise InvalidError(f"{where}: score is {score!r:.40}, expected a finite number")
+
+
+def _check_meta(meta: object, where: str) -> None:
+    if not isinstance(meta, Mapping):
+        raise InvalidError(f"{where}: meta is {meta!r:.40}, expected a mapping")
 
 
 def _check_unicode(text: str, where: str) -> None:

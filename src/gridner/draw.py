@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 
-from gridner.documents import Document, Entity, Fragment
+from gridner.documents import Document, Entity, Fragment, extent
 from gridner.sentences import sentences_of
 
-SOLID, DOTTED = "━", "┄"
+SOLID, DOTTED, ONWARD = "━", "┄", "›"
+
+BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,44 +45,59 @@ def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
     return chosen
 
 
-def blocks(document: Document) -> list[tuple[Fragment, tuple[Entity, ...]]]:
-    """The sentences of a document with their entities; sentences that an entity crosses stay together."""
-    spans = [[sentence.start, sentence.end] for sentence in sentences_of(document)]
-    for entity in document.entities:
-        touched = [span for span in spans if span[0] < entity.end and entity.start < span[1]]
-        if len(touched) > 1:
-            kept = [span for span in spans if span not in touched]
-            spans = sorted([*kept, [touched[0][0], touched[-1][1]]])
-    for entity in document.entities:  # an entity may reach past the words of its sentence
-        for span in spans:
-            if span[0] <= entity.start < span[1]:
-                span[1] = max(span[1], entity.end)
-    return [
-        (Fragment(start, end), tuple(entity for entity in document.entities if start <= entity.start < end))
-        for start, end in spans
-    ]
+def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
+    """The sentences of a document with their entities, as scoring sees them; those that an entity crosses are one."""
+    text = document.text
+    entities = sorted(
+        (replace(entity, fragments=extent(text, entity)) for entity in document.entities),
+        key=lambda entity: (entity.start, -entity.end, entity.type),
+    )
+    spans = [(sentence.start, sentence.end) for sentence in sentences_of(document)]
+    next_entity, number = 0, 0
+    while number < len(spans):
+        start, end = spans[number]
+        inside: list[Entity] = []
+        number += 1
+        while True:
+            later = spans[number][0] if number < len(spans) else len(text) + 1
+            if next_entity < len(entities) and entities[next_entity].start < later:
+                inside.append(entities[next_entity])
+                start, end = min(start, inside[-1].start), max(end, inside[-1].end)
+                next_entity += 1
+            elif end > later:  # an entity goes on into the next sentence
+                end = max(end, spans[number][1])
+                number += 1
+            else:
+                break
+        yield Fragment(start, end), tuple(inside)
 
 
-def draw(text: str, span: Fragment, entities: Iterable[Entity], *, width: int) -> list[Line]:
-    """A block of text in rows of at most `width` columns, each with the lanes of its entities below it."""
-    entities = sorted(entities, key=lambda entity: (entity.start, -entity.end, entity.type))
+def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -> list[Line]:
+    """A block of text in rows of at most `width` columns, each with the lanes of its entities below it.
+
+    An entity keeps its lane in all rows of the block; a bar that goes on in the next row ends in an arrow head.
+    """
     labels = [_label(entity) for entity in entities]
     room = max(20, width - max((cell_len(label) + 1 for label in labels), default=0))
+    columns = _columns(text, span)
+    chosen = lanes(
+        [
+            (columns[entity.start - span.start], columns[entity.end - span.start] + cell_len(label) + 2)
+            for entity, label in zip(entities, labels, strict=True)
+        ]
+    )
     lines: list[Line] = []
     for row in _rows(text, span, room):
         lines.append((Piece(_visible(text[row.start : row.end])),))
-        columns = _columns(text, row)
-        here = [n for n, entity in enumerate(entities) if entity.start < row.end and row.start < entity.end]
-        bars = {n: _bar(entities[n], row, columns) for n in here}
-        ends = {n: labels[n] if entities[n].end <= row.end else "" for n in here}
-        places = [(bars[n][0], bars[n][0] + len(bars[n][1]) + cell_len(ends[n]) + 2) for n in here]
-        chosen = lanes(places)
-        for lane in range(max(chosen, default=-1) + 1):
-            lines.append(
-                tuple(
-                    _lane([(n, *bars[n]) for n, own in zip(here, chosen, strict=True) if own == lane], entities, ends)
-                )
-            )
+        here = columns[row.start - span.start : row.end - span.start + 1]
+        here = [column - here[0] for column in here]
+        bars: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+        for entity, label, lane in zip(entities, labels, chosen, strict=True):
+            if entity.start < row.end and row.start < entity.end:
+                start, bar = _bar(entity, row, here)
+                drawn = f"{bar} {label}" if entity.end <= row.end else f"{bar}{ONWARD}"
+                bars[lane].append((start, drawn, entity.type))
+        lines += [tuple(_lane(bars[lane])) for lane in sorted(bars)]
     return lines
 
 
@@ -87,13 +105,12 @@ def _label(entity: Entity) -> str:
     return entity.type if entity.score is None else f"{entity.type} {entity.score:.2f}"
 
 
-def _lane(bars: list[tuple[int, int, str]], entities: Sequence[Entity], labels: dict[int, str]) -> Iterator[Piece]:
+def _lane(bars: list[tuple[int, str, str]]) -> Iterator[Piece]:
     column = 0
-    for number, start, bar in sorted(bars, key=lambda bar: bar[1]):
+    for start, drawn, name in sorted(bars):
         yield Piece(" " * (start - column))
-        drawn = bar + (f" {labels[number]}" if labels[number] else "")
-        yield Piece(drawn, entities[number].type)
-        column = start + len(bar) + cell_len(drawn[len(bar) :])
+        yield Piece(drawn, name)
+        column = start + cell_len(drawn)
 
 
 def _bar(entity: Entity, row: Fragment, columns: list[int]) -> tuple[int, str]:
@@ -136,9 +153,10 @@ def _width(character: str) -> int:
 
 
 def _visible(text: str) -> str:
-    """Text on one line, safe for a terminal: white space as spaces, control characters as a mark."""
+    """Text on one line, safe for a terminal: white space as spaces, controls (also of direction) as a mark."""
     if text.isprintable():
         return text
     return "".join(
-        " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" else c for c in text
+        " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" or c in BIDI else c
+        for c in text
     )

@@ -61,6 +61,10 @@ class Notes:
         for what, count in self._counts.items():
             yield what, count, list(self._places[what])
 
+    def places(self, what: str) -> list[str]:
+        """Where `what` happened first."""
+        return list(self._places.get(what, ()))
+
     def __bool__(self) -> bool:
         return bool(self._counts)
 

@@ -7,17 +7,17 @@ counts once, whatever cut it. Sentences come from the gold document; a predictio
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gridner.documents import Document
 from gridner.errors import MismatchError
-from gridner.items import OVERLAPS, Item, by_sentence, duplicates, items_of, overlap_of, shares_words
-from gridner.sentences import sentences_of
+from gridner.items import OVERLAPS, Item, by_sentence, duplicates, items_of, overlap_of, shares_words, word_counts
+from gridner.sentences import Sentence, sentences_of
 
 ALL, DISCONTINUOUS, CONTINUOUS = "all", "discontinuous", "continuous"
-IN_DISCONTINUOUS = "sentences with discontinuous"
-ERRORS = ("FP, head–tail right", "FP, head–tail wrong", "FN, head–tail right", "FN, head–tail wrong")
+IN_DISCONTINUOUS = "in_discontinuous_sentences"
+ERRORS = ("fp_ends_right", "fp_ends_wrong", "fn_ends_right", "fn_ends_wrong")
 BLOCKS = ("all", "discontinuous", "flat", "overlapped")
 
 
@@ -88,9 +88,9 @@ class Evaluation:
     )
     relaxed: Relaxed = Relaxed()
 
-    def add(self, gold: Document, predicted: Document) -> None:
-        """Count one document."""
-        sentences = sentences_of(gold)
+    def add(self, gold: Document, predicted: Document, *, sentences: Sequence[Sentence] | None = None) -> None:
+        """Count one document. `sentences` are those of gold, if they are at hand."""
+        sentences = sentences_of(gold) if sentences is None else sentences
         gold_items = by_sentence(items_of(gold.text, sentences, gold.entities))
         predicted_items = by_sentence(items_of(gold.text, sentences, predicted.entities))
         self.documents += 1
@@ -169,8 +169,10 @@ def pair(gold: Iterable[Document], predicted: Iterable[Document]) -> Iterator[tu
 
 def _slices(gold: list[Item], predicted: list[Item]) -> dict[str, Score]:
     """The counts of a sentence in every slice it belongs to."""
-    classes = {item: overlap_of(item, predicted) for item in predicted if item.discontinuous}
-    classes |= {item: overlap_of(item, gold) for item in gold if item.discontinuous}
+    classes: dict[Item, str] = {}
+    for items in (predicted, gold):  # so that a right prediction has the class of its gold entity
+        counts_of_words = word_counts(items)
+        classes |= {item: overlap_of(item, counts_of_words) for item in items if item.discontinuous}
     in_discontinuous = any(item.discontinuous for item in gold)
 
     def names(item: Item) -> Iterator[str]:
@@ -199,7 +201,8 @@ def _slices(gold: list[Item], predicted: list[Item]) -> dict[str, Score]:
 
 def _count_errors(errors: dict[str, dict[str, int]], gold: list[Item], predicted: list[Item]) -> None:
     """Table 6. A block has all errors of the sentences with such a gold entity; the first block, of all sentences."""
-    overlapped = {item: shares_words(item, gold) for item in gold}
+    counts_of_words = word_counts(gold)
+    overlapped = {item: shares_words(item, counts_of_words) for item in gold}
     blocks = ["all"]
     if any(item.discontinuous for item in gold):
         blocks.append("discontinuous")
@@ -208,12 +211,12 @@ def _count_errors(errors: dict[str, dict[str, int]], gold: list[Item], predicted
     if any(overlapped.values()):
         blocks.append("overlapped")
     for kind, wrong, others in (
-        ("FP", set(predicted) - set(gold), gold),
-        ("FN", set(gold) - set(predicted), predicted),
+        ("fp", set(predicted) - set(gold), gold),
+        ("fn", set(gold) - set(predicted), predicted),
     ):
         ends = {item.ends for item in others}
         for item in wrong:
-            name = f"{kind}, head–tail {'right' if item.ends in ends else 'wrong'}"
+            name = f"{kind}_ends_{'right' if item.ends in ends else 'wrong'}"
             for block in blocks:
                 errors[block][name] += 1
 

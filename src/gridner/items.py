@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -64,15 +64,19 @@ def by_sentence(items: Iterable[Item]) -> dict[int, list[Item]]:
     return found
 
 
-def shares_words(item: Item, neighbours: Iterable[Item]) -> bool:
-    """Whether the item has a word in common with another one, whatever its type."""
-    return any(other != item and not item.all_words.isdisjoint(other.all_words) for other in neighbours)
+def word_counts(items: Iterable[Item]) -> Counter[int]:
+    """How many of the items of a sentence have each word."""
+    return Counter(word for item in items for word in item.all_words)
 
 
-def overlap_of(item: Item, neighbours: Iterable[Item]) -> Overlap:
-    """The overlap class of Table 5: which fragments share a word with another item of the sentence."""
-    others = frozenset[int]().union(*(other.all_words for other in neighbours if other != item))
-    shared = [number for number, words in enumerate(item.words) if not words.isdisjoint(others)]
+def shares_words(item: Item, counts: Counter[int]) -> bool:
+    """Whether the item has a word in common with another of those counted, whatever its type."""
+    return any(counts[word] > 1 for word in item.all_words)
+
+
+def overlap_of(item: Item, counts: Counter[int]) -> Overlap:
+    """The overlap class of Table 5: which fragments share a word with another of the items counted."""
+    shared = [number for number, words in enumerate(item.words) if any(counts[word] > 1 for word in words)]
     if not shared:
         return "none"
     if shared == [0]:

@@ -5,14 +5,13 @@ Two words that never mix: an Entity is characters in a document, a Mention is wo
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
 
-from gridner.documents import Document, Entity, Fragment, check_type, extent
+from gridner.documents import Document, Entity, Fragment, check_score, check_type, extent
 from gridner.errors import InvalidError
 from gridner.split import split_sentences, tokenize
 
@@ -26,6 +25,8 @@ class Word:
     end: int
 
     def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or type(self.start) is not int or type(self.end) is not int:
+            raise InvalidError(f"word {self.text!r:.40} {self.start!r}-{self.end!r}: expected text and two integers")
         if not self.text or self.start < 0 or self.end - self.start != len(self.text):
             raise InvalidError(f"word {self.text!r} {self.start}-{self.end}: expected text as long as its offsets say")
 
@@ -45,8 +46,7 @@ class Mention:
             raise InvalidError(f"mention {self.type}: words are {words!r}, expected a tuple of at least one index")
         if words[0] < 0 or any(a >= b for a, b in pairwise(words)):
             raise InvalidError(f"mention {self.type}: words are {words!r}, expected strictly increasing indices from 0")
-        if self.score is not None and not math.isfinite(self.score):
-            raise InvalidError(f"mention {self.type}: score is {self.score!r}, expected a finite number")
+        check_score(self.score, f"mention {self.type}")
 
     @property
     def head(self) -> int:
@@ -68,8 +68,18 @@ class Sentence:
     mentions: tuple[Mention, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.document_id, str) or not self.document_id:
+            raise InvalidError(f"document id {self.document_id!r}: expected text")
         if not isinstance(self.words, tuple) or not self.words:
             raise InvalidError(f"document {self.document_id}: a sentence without words")
+        if not all(isinstance(word, Word) for word in self.words):
+            raise InvalidError(f"document {self.document_id}: words are {self.words!r:.60}, expected a tuple of Word")
+        if not isinstance(self.mentions, tuple) or not all(isinstance(mention, Mention) for mention in self.mentions):
+            raise InvalidError(
+                f"document {self.document_id}: mentions are {self.mentions!r:.60}, expected a tuple of Mention"
+            )
+        if len(set(self.mentions)) != len(self.mentions):
+            raise InvalidError(f"document {self.document_id}: a mention twice in one sentence")
         if any(a.end > b.start for a, b in pairwise(self.words)):
             raise InvalidError(f"document {self.document_id}: words overlap or are out of order")
         for mention in self.mentions:
@@ -132,7 +142,7 @@ def align(document: Document) -> Alignment:
         fragments = extent(document.text, entity)
         number = bisect_right(starts, fragments[0].start) - 1
         if number < 0 or fragments[-1].end > sentences[number].end:
-            cut.append((entity, Cut.SENTENCE if _crosses(sentences, fragments) else Cut.WORD))
+            cut.append((entity, Cut.SENTENCE if _crosses(sentences, starts, fragments) else Cut.WORD))
             continue
         for candidate in (entity.fragments, fragments):  # words of the document's own may be white space, so as it is
             words = words_under(sentences[number].words, candidate)
@@ -173,6 +183,8 @@ def entity_of(sentence: Sentence, mention: Mention) -> Entity:
     return Entity(mention.type, fragments_of(sentence, mention.words), mention.score)
 
 
-def _crosses(sentences: Sequence[Sentence], fragments: Sequence[Fragment]) -> bool:
-    touched = [s for s in sentences if s.start < fragments[-1].end and fragments[0].start < s.end]
-    return len(touched) > 1
+def _crosses(sentences: Sequence[Sentence], starts: Sequence[int], fragments: Sequence[Fragment]) -> bool:
+    first = max(0, bisect_right(starts, fragments[0].start) - 1)
+    if sentences and sentences[first].end <= fragments[0].start:
+        first += 1
+    return bisect_left(starts, fragments[-1].end) - first > 1

@@ -18,10 +18,11 @@ BLOCK = 64  # resamples drawn at a time, which bounds memory
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The middle `level` of what resampling gives."""
+    """The middle `level` of what resampling gives. Resamples with neither gold nor predictions say nothing."""
 
     low: float
     high: float
+    left_out: int = 0  # such resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,23 @@ def bootstrap(
     if rounds < 1 or not 0 < level < 1:
         raise UsageError(f"rounds {rounds}, level {level}: expected rounds >= 1 and 0 < level < 1")
     counts = unit_counts(evaluation, name, unit=unit)
+    units = len(counts)
+    counts = counts[counts.any(axis=1)]  # units without entities are all alike: one category for them is enough
     if not len(counts):
-        return {measure: Interval(0.0, 0.0) for measure in ("precision", "recall", "f1")}
+        return {measure: Interval(0.0, 0.0, rounds) for measure in ("precision", "recall", "f1")}
+    shares = np.append(np.full(len(counts), 1 / units), (units - len(counts)) / units)
     random = np.random.default_rng(seed)
-    size = len(counts)
-    sums = [random.multinomial(size, np.full(size, 1 / size), size=len(block)) @ counts for block in _blocks(rounds)]
-    tp, fp, fn = np.concatenate(sums).T.astype(np.float64)
+    sums = [random.multinomial(units, shares, size=len(block))[:, :-1] @ counts for block in _blocks(rounds)]
+    drawn = np.concatenate(sums).astype(np.float64)
+    tp, fp, fn = drawn[drawn.any(axis=1)].T
     measures = {"precision": _ratio(tp, tp + fp), "recall": _ratio(tp, tp + fn), "f1": _ratio(2 * tp, 2 * tp + fp + fn)}
     edges = [(1 - level) / 2, (1 + level) / 2]
-    return {measure: Interval(*np.quantile(values, edges).tolist()) for measure, values in measures.items()}
+    left_out = rounds - len(tp)
+    found = {}
+    for measure, values in measures.items():
+        low, high = np.quantile(values, edges).tolist() if len(values) else (0.0, 0.0)
+        found[measure] = Interval(low, high, left_out)
+    return found
 
 
 def compare(

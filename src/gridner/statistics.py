@@ -11,7 +11,7 @@ from typing import Any
 from gridner.documents import Document, covered_text, show_fragments
 from gridner.errors import Notes
 from gridner.evaluate import Evaluation
-from gridner.items import OVERLAPS, Item, by_sentence, duplicates, items_of, overlap_of, shares_words
+from gridner.items import OVERLAPS, Item, by_sentence, duplicates, items_of, overlap_of, shares_words, word_counts
 from gridner.oracle import oracle
 from gridner.sentences import Cut, align
 
@@ -69,25 +69,27 @@ class Statistics:
         self.sentence_words.update(len(sentence.words) for sentence in sentences)
         self.repeated += duplicates(document)
         for neighbours in by_sentence(items_of(document.text, sentences, document.entities)).values():
+            counts = word_counts(neighbours)
             for item in neighbours:
-                self._add_item(item, neighbours)
+                self._add_item(item, counts)
         for entity, reason in aligned.cut:
             self.cut[reason.value] += 1
             said = covered_text(document.text, entity.fragments)
             where = f"{document.id}: {entity.type} {show_fragments(entity.fragments)} {said[:60]!r}"
             notes.add(f"entity that {reason.value}", where)
-        self.oracle.add(document, oracle(document, alignment=aligned, notes=notes))
+        answer = oracle(document, alignment=aligned, notes=notes)
+        self.oracle.add(document, answer, sentences=sentences)
 
-    def _add_item(self, item: Item, neighbours: list[Item]) -> None:
+    def _add_item(self, item: Item, counts: Counter[int]) -> None:
         self.entities += 1
         self.types[item.type] += 1
         self.fragments[len(item.fragments)] += 1
         self.entity_words[len(item.all_words)] += 1
-        self.overlapped += shares_words(item, neighbours)
+        self.overlapped += shares_words(item, counts)
         if item.discontinuous:
             self.discontinuous += 1
             self.discontinuous_types[item.type] += 1
-            self.overlaps[overlap_of(item, neighbours)] += 1
+            self.overlaps[overlap_of(item, counts)] += 1
             for before, after in pairwise(item.words):
                 if before and after:
                     self.gaps[max(0, min(after) - max(before) - 1)] += 1

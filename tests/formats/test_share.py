@@ -147,6 +147,17 @@ def test_knowtator_of_both_generations_is_read_under_all_its_names(
     assert document == Document("d", TEXT, (Entity(type, PIECES),))
 
 
+def test_knowtator_keeps_the_concept(tmp_path: Path) -> None:
+    slots = """<stringSlotMention id="s"><mentionSlot id="Associate CUI"/><stringSlotMentionValue value="C1"/>
+        </stringSlotMention></annotations>"""
+    xml = KNOWTATOR_1.replace("<mentionClass", '<hasSlotMention id="s"/><mentionClass', 1).replace(
+        "</annotations>", slots
+    )
+    put(tmp_path, {"d.txt": TEXT, "d.xml": xml})
+    (document,) = read(tmp_path, "share")
+    assert {"share": {"cui": "C1"}} in [entity.meta for entity in document.entities]
+
+
 def test_knowtator_in_another_folder(tmp_path: Path) -> None:
     put(tmp_path, {"texts/d.txt": TEXT, "texts/e.txt": "fine", "xml/part-1/d.txt.knowtator.xml": KNOWTATOR_1})
     found = [(one.id, len(one.entities)) for one in read(tmp_path / "xml", "share", texts=tmp_path / "texts")]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 
 import typer
@@ -44,13 +46,21 @@ def _options(
 
 def main() -> None:
     """Run a command. A user's mistake is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that half-written files are removed
     try:
         app()
+        sys.stdout.flush()
     except GridnerError as error:
         sys.exit(_fail(str(error)))
     except BrokenPipeError:  # the reader of our output has gone: `gridner show … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_fail(f"the result cannot be written ({error.strerror or error})"))
 
 
 def _fail(message: str) -> int:

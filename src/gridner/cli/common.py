@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from gridner.documents import Document
-from gridner.errors import Notes
+from gridner.errors import Notes, UsageError
 from gridner.formats import FORMATS, read, read_ids
 from gridner.sentences import with_sentences
 from gridner.split import split_lines
@@ -28,7 +30,9 @@ TextsOption = Annotated[
 ]
 IdsOption = Annotated[Path | None, typer.Option("--ids", help="File with the document ids to read, one a line.")]
 ExceptIdsOption = Annotated[Path | None, typer.Option("--except-ids", help="File with the document ids to leave out.")]
-TypesOption = Annotated[str | None, typer.Option("--types", help="Entity types to keep, parted by commas.")]
+TypesOption = Annotated[
+    list[str] | None, typer.Option("--types", help="Entity types to keep, parted by commas or given again.")
+]
 SentencesOption = Annotated[
     Literal["auto", "lines"],
     typer.Option(help="Sentences: the document's own, else split by rules (auto); or one a line (lines)."),
@@ -45,25 +49,32 @@ class Reading:
     texts: Path | None = None
     ids: Path | None = None
     except_ids: Path | None = None
-    types: str | None = None
+    types: list[str] | None = None
     sentences: str = "auto"
     lenient: bool = False
 
-    def documents(self, path: Path, notes: Notes, *, what: str = "read") -> Iterator[Document]:
-        """The documents at a path, with progress on a terminal."""
+    def documents(self, path: Path, notes: Notes, *, what: str | None) -> Iterator[Document]:
+        """The documents at a path; `what` is done with them, shown as progress on a terminal if it is not None."""
         documents = read(
             path,
             self.format,
             texts=self.texts,
             ids=read_ids(self.ids) if self.ids else None,
             except_ids=read_ids(self.except_ids) if self.except_ids else (),
-            types=[name.strip() for name in self.types.split(",") if name.strip()] if self.types else None,
+            types=_type_names(self.types) if self.types is not None else None,
             lenient=self.lenient,
             notes=notes,
         )
         if self.sentences == "lines":
             documents = (with_sentences(document, split_lines(document.text)) for document in documents)
-        return progress(documents, f"{what} {path.name}")
+        return documents if what is None else progress(documents, f"{what} {path.name}")
+
+
+def _type_names(values: list[str]) -> list[str]:
+    names = [name.strip() for value in values for name in value.split(",")]
+    if not all(names):
+        raise UsageError(f"--types {','.join(values)!r}, expected names parted by commas")
+    return names
 
 
 def progress(documents: Iterable[Document], what: str) -> Iterator[Document]:
@@ -79,11 +90,11 @@ def progress(documents: Iterable[Document], what: str) -> Iterator[Document]:
             bar.advance(task)
 
 
-def print_notes(notes: Notes) -> None:
-    """What was skipped, cut, changed or capped, on standard error."""
+def print_notes(notes: Notes, of: str = "") -> None:
+    """What was skipped, cut, changed or capped, on standard error; `of` names the corpus where there are several."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for what, count, places in notes:
-        console.print(f"note: {count:,} × {what}", markup=False)
+        console.print(f"note: {of}{': ' if of else ''}{count:,} × {what}", markup=False)
         for place in places[:SHOWN_PLACES]:
             console.print(f"      {place}", markup=False)
         if count > SHOWN_PLACES:
@@ -96,5 +107,25 @@ def notes_json(notes: Notes) -> list[dict[str, Any]]:
 
 
 def print_json(data: Any) -> None:
-    """Plain data on standard output."""
-    print(json.dumps(data, ensure_ascii=False, indent=2))
+    """Plain data on standard output; escaped where that is not UTF-8."""
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    print(json.dumps(data, ensure_ascii=plain, indent=2))
+
+
+def new_table(first: str, *columns: str) -> Table:
+    """A table whose first column has labels and whose others have numbers."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(first, no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def print_table(table: Table, caption: str = "") -> None:
+    """A table as wide as it needs to be: a terminal that is narrower wraps it, nothing is cut."""
+    console = Console(highlight=False)
+    natural = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
+    Console(highlight=False, width=max(console.width, natural)).print(table)
+    if caption:
+        console.print(caption, style="dim", markup=False, soft_wrap=True)
+        console.print()

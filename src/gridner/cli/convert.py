@@ -38,7 +38,10 @@ def convert(
     types: TypesOption = None,
     sentences: SentencesOption = "auto",
     lenient: LenientOption = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is at DST.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace a file at DST, or files of the same names in a folder; others stay."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Convert a corpus from one format to another. What the new format cannot carry is counted and said.
@@ -62,9 +65,9 @@ def convert(
             counts["entities"] += len(document.entities)
             yield document
 
-    write(counted(), target, to, force=force, notes=notes)
+    written = write(counted(), target, to, force=force, notes=notes)
     if as_json:
-        print_json({"target": str(target), **counts, "notes": notes_json(notes)})
+        print_json({"target": str(target), **counts, "entities_written": written, "notes": notes_json(notes)})
         return
     print_notes(notes)
-    typer.echo(f"{target}: {counts['documents']:,} documents, {counts['entities']:,} entities read")
+    print(f"{target}: documents {counts['documents']:,}, entities read {counts['entities']:,}, written {written:,}")

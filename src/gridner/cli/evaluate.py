@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,10 +19,14 @@ from gridner.cli.common import (
     SentencesOption,
     TextsOption,
     TypesOption,
+    new_table,
     notes_json,
     print_json,
     print_notes,
+    print_table,
 )
+from gridner.documents import Document
+from gridner.errors import Notes
 
 if TYPE_CHECKING:
     from gridner.evaluate import Evaluation
@@ -38,9 +43,13 @@ UnitOption = Annotated[
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resampling.")]
 LABELS = {
     "all": "all (micro)",
-    "sentences with discontinuous": "sentences with gaps",
+    "in_discontinuous_sentences": "sentences with gaps",
     "discontinuous": "discontinuous only",
     "continuous": "continuous only",
+    "fp_ends_right": "wrong, head and tail right",
+    "fp_ends_wrong": "wrong, head or tail too",
+    "fn_ends_right": "missed, head and tail found",
+    "fn_ends_wrong": "missed, head or tail too",
 }
 
 
@@ -69,18 +78,18 @@ def evaluate(
         gridner evaluate test.json predictions.jsonl --format w2ner --pred-format jsonl --json
 
     """
-    from gridner.errors import Notes
     from gridner.report import evaluation_json
     from gridner.significance import bootstrap
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
-    result = _score(gold, predicted, reading, pred_format, notes)
+    result = _score(reading.documents(gold, notes, what="score"), predicted, reading, pred_format, notes)
     intervals = {name: bootstrap(result, name, unit=unit, rounds=rounds, seed=seed) for name in result.slices}
     if as_json:
         data = evaluation_json(result)
         for name, interval in intervals.items():
             data["exact"][name]["interval"] = {measure: [at.low, at.high] for measure, at in interval.items()}
+            data["exact"][name]["resamples_left_out"] = interval["f1"].left_out
         settings = {"level": 0.95, "unit": unit, "rounds": rounds, "seed": seed}
         print_json({**data, "intervals": settings, "notes": notes_json(notes)})
         return
@@ -115,13 +124,13 @@ def compare(
         gridner compare gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl
 
     """
-    from gridner.errors import Notes
     from gridner.significance import compare as compare_slice
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
-    a = _score(gold, first, reading, pred_format, notes)
-    b = _score(gold, second, reading, pred_format, notes)
+    golds = list(reading.documents(gold, notes, what="read"))
+    a = _score(golds, first, reading, pred_format, notes)
+    b = _score(golds, second, reading, pred_format, notes)
     names = [*a.slices, *(name for name in b.slices if name not in a.slices)]
     found = {name: compare_slice(a, b, name, unit=unit, rounds=rounds, seed=seed) for name in names}
     if as_json:
@@ -131,7 +140,7 @@ def compare(
         }
         print_json({"slices": slices, "unit": unit, "rounds": rounds, "seed": seed, "notes": notes_json(notes)})
         return
-    table = _table("F1", "A", "B", "B − A", "p")
+    table = new_table("F1", "A", "B", "B − A", "p")
     for name, one in found.items():
         if not _empty(a, name) or not _empty(b, name):
             mark = "*" if one.p < 0.05 else ""
@@ -142,24 +151,26 @@ def compare(
                 f"{100 * one.difference:+.2f}{mark}",
                 f"{one.p:.4f}",
             )
-    _print(
+    print_table(
         table,
         f"A = {first}, B = {second}; * p < 0.05, paired approximate randomisation over each {unit}, {rounds:,} rounds",
     )
     print_notes(notes)
 
 
-def _score(gold: Path, predicted: Path, reading: Reading, pred_format: str | None, notes: Any) -> Evaluation:
+def _score(
+    gold: Iterable[Document], predicted: Path, reading: Reading, pred_format: str | None, notes: Notes
+) -> Evaluation:
     from gridner.evaluate import evaluate as score
 
     answers = replace(reading, format=pred_format or reading.format)
-    return score(reading.documents(gold, notes, what="score"), answers.documents(predicted, notes, what="read"))
+    return score(gold, answers.documents(predicted, notes, what="read"))
 
 
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:
     from gridner.report import error_shares
 
-    table = _table("exact match", "P", "R", "F1", "95 % of F1", "gold", "pred", "right")
+    table = new_table("exact match", "P", "R", "F1", "95 % of F1", "gold", "pred", "right")
     for name in result.slices:
         score, at = result.score(name), intervals[name]["f1"]
         numbers = (
@@ -172,43 +183,24 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
         )
         counts = (f"{number:,}" for number in (score.tp + score.fn, score.tp + score.fp, score.tp))
         table.add_row(_label(name), *numbers, *counts)
-    table.add_row("mean of types (macro)", "", "", _percent(result.macro_f1))
-    _print(
+    table.add_row("mean of types (macro)", "", "", _percent(result.macro_f1) if result.types else "–")
+    print_table(
         table, f"{result.documents:,} documents, {result.sentences:,} sentences; intervals: bootstrap over each {unit}"
     )
 
-    errors = _table("errors, % of each block", *result.errors)
+    errors = new_table("errors, % of each block", *result.errors)
     shares = {block: error_shares(counts) for block, counts in result.errors.items()}
     for name in next(iter(shares.values())):
-        errors.add_row(name, *(f"{share[name]:.1f}" for share in shares.values()))
-    errors.add_row("errors", *(f"{sum(counts.values()):,}" for counts in result.errors.values()))
-    _print(errors, "each block over the sentences that have such a gold entity")
+        errors.add_row(LABELS[name], *(f"{share[name]:.1f}" for share in shares.values()))
+    errors.add_row("number of errors", *(f"{sum(counts.values()):,}" for counts in result.errors.values()))
+    print_table(errors, "each block over the sentences that have such a gold entity")
 
     relaxed = result.relaxed
-    loose = _table("relaxed: same type, a common word", "P", "R", "F1")
+    loose = new_table("relaxed: same type, a common word", "P", "R", "F1")
     loose.add_row("all", *map(_percent, (relaxed.precision, relaxed.recall, relaxed.f1)))
-    _print(loose, "not comparable with exact match")
+    print_table(loose, "not comparable with exact match")
     if result.duplicates:
         typer.echo(f"{result.duplicates:,} entities repeat another one of their document and count once.")
-
-
-def _table(first: str, *columns: str) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, overflow="fold")
-    for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _print(table: Any, caption: str) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(caption, style="dim", markup=False)
-    console.print()
 
 
 def _label(name: str) -> str:

@@ -46,6 +46,7 @@ def show(
     ] = False,
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many documents.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Also save the picture as SVG.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the SVG if it exists.")] = False,
     lenient: LenientOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -60,12 +61,14 @@ def show(
         gridner show predictions.jsonl --types ADR --discontinuous -n 3
 
     """
-    from gridner.errors import Notes
+    from gridner.errors import Notes, UsageError
     from gridner.formats.jsonl import to_json
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
-    documents = islice(reading.documents(path, notes, what="show"), limit)
+    documents = islice(reading.documents(path, notes, what=None), limit)
+    if as_json and svg is not None:
+        raise UsageError("--svg and --json: expected one of them")
     if as_json:
         print_json({"documents": [to_json(document) for document in documents], "notes": notes_json(notes)})
         return
@@ -74,14 +77,14 @@ def show(
     from gridner.formats.files import check_output, write_text, write_whole
 
     if svg is not None:
-        check_output(svg, folder=False, force=False)
+        check_output(svg, folder=False, force=force)
     console = Console(highlight=False, record=svg is not None)
     palette: dict[str, str] = {}
     for document in documents:
         _show_document(document, console, palette, every=every, discontinuous=discontinuous)
     if svg is not None:
         picture = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="gridner show"), flags=re.DOTALL)
-        write_whole(svg, lambda part: write_text(part, picture), folder=False, force=False)
+        write_whole(svg, lambda part: write_text(part, picture), folder=False, force=force)
     print_notes(notes)
 
 
@@ -90,13 +93,12 @@ def _show_document(
 ) -> None:
     from rich.text import Text
 
-    from gridner.documents import extent
     from gridner.draw import blocks, draw
 
     console.rule(Text(document.id, style="bold"), align="left", style="dim")
     left_out = 0
     for span, entities in blocks(document):
-        gaps = any(len(extent(document.text, entity)) > 1 for entity in entities)
+        gaps = any(len(entity.fragments) > 1 for entity in entities)
         if (discontinuous and not gaps) or (not entities and not every):
             left_out += 1
             continue

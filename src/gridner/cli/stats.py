@@ -19,9 +19,11 @@ from gridner.cli.common import (
     SentencesOption,
     TextsOption,
     TypesOption,
+    new_table,
     notes_json,
     print_json,
     print_notes,
+    print_table,
 )
 
 if TYPE_CHECKING:
@@ -74,25 +76,17 @@ def stats(
         }
         print_json({"corpora": columns, **({"paper": {paper: table_1}} if paper else {})})
         return
-    _print_table([path.name or str(path) for path in paths], found, paper, published)
-    for notes in all_notes:
-        print_notes(notes)
+    names = [path.name or str(path) for path in paths]
+    names = names if len(set(names)) == len(names) else list(map(str, paths))
+    _print_table(names, found, published)
+    for name, notes in zip(names, all_notes, strict=True):
+        print_notes(notes, name if len(names) > 1 else "")
 
 
-def _print_table(
-    names: list[str], found: list[Statistics], paper: str | None, published: dict[str, tuple[int, int, int]]
-) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+def _print_table(names: list[str], found: list[Statistics], published: dict[str, tuple[int, int, int]]) -> None:
     from gridner.statistics import percent
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("")
-    for name in names:
-        table.add_column(name, justify="right", overflow="fold")
-    for split in published:
-        table.add_column(f"{paper} {split} (paper)", justify="right", style="dim")
+    table = new_table("", *names, *(f"{split} (paper)" for split in published))
     theirs = {
         "sentences": [f"{sentences:,}" for sentences, _, _ in published.values()],
         "entities": [f"{entities:,}" for _, entities, _ in published.values()],
@@ -101,7 +95,7 @@ def _print_table(
     }
     for label, cells in _rows(found):
         table.add_row(label, *cells, *([""] * (len(found) - len(cells))), *theirs.get(label, []))
-    Console(highlight=False).print(table)
+    print_table(table)
     if any(percent(sum(one.cut.values()), one.entities) > 10 for one in found):
         typer.echo("More than a tenth of the entities cannot become mentions: check --sentences and the offsets.")
 

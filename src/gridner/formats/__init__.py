@@ -23,7 +23,7 @@ class Format:
 
     about: str
     read: Callable[[Source], Iterator[Document]]
-    write: Callable[[Iterable[Document], Path, Notes], None]
+    write: Callable[[Iterable[Document], Path, Notes], int]
     folder: bool
 
 
@@ -65,35 +65,36 @@ def read(
     with reading(path):
         if not path.exists():
             raise FormatError(f"{path}: not found")
-        chosen = FORMATS[_known(guess(path) if format == "auto" else format)]
+        name = _known(guess(path) if format == "auto" else format)
+        if texts is not None and name not in ("brat", "share"):
+            raise UsageError(f"texts {texts}: expected format brat or share, which {name} is not")
+    chosen = FORMATS[name]
     return _select(chosen.read(source), source, frozenset(types) if types is not None else None)
 
 
 def _select(documents: Iterator[Document], source: Source, types: frozenset[str] | None) -> Iterator[Document]:
-    seen: set[str] = set()
+    found = False
     met_types: set[str] = set()
     with reading(source.path):
         for document in documents:
-            if document.id in seen:
-                with source.record(str(source.path)):
-                    raise FormatError(f"{source.path}: document {document.id} a second time, expected each id once")
-                continue
-            seen.add(document.id)
+            found = True
             if types is None:
                 yield document
                 continue
             met_types.update(entity.type for entity in document.entities)
             yield replace(document, entities=tuple(entity for entity in document.entities if entity.type in types))
     _check_ids(source)
-    if not seen:
-        skipped = f" ({source.notes[SKIPPED]:,} bad records skipped)" if source.notes[SKIPPED] else ""
-        raise FormatError(f"{source.path}: no documents{skipped}")
+    if not found:
+        skipped = source.notes.places(SKIPPED)
+        why = f" ({source.notes[SKIPPED]:,} bad records skipped, first {skipped[0]})" if skipped else ""
+        raise FormatError(f"{source.path}: no documents{why}")
     for name in sorted((types or frozenset()) - met_types):
         source.notes.add("type asked for, but not found", name)
 
 
 def _check_ids(source: Source) -> None:
-    missing = sorted((source.ids or frozenset()) - source.met)
+    """An id that is not there is a mistake in the list: silence would move documents between splits."""
+    missing = sorted(((source.ids or frozenset()) | source.except_ids) - source.met)
     if source.lenient:
         for name in missing:
             source.notes.add("id asked for, but not found", name)
@@ -110,15 +111,24 @@ def write(
     *,
     force: bool = False,
     notes: Notes | None = None,
-) -> None:
-    """Write a corpus: all of it or nothing. `notes` counts what the format cannot carry."""
+) -> int:
+    """Write a corpus: all of it or nothing. `notes` counts what the format cannot carry.
+
+    How many entities were written is returned.
+    """
     path = Path(path)
     notes = Notes() if notes is None else notes
     chosen = FORMATS[_known(_to_write(path) if format == "auto" else format)]
     once = _each_once(documents)
-    left = write_whole(path, lambda part: chosen.write(once, part, notes), folder=chosen.folder, force=force)
-    for name in left:
+    written = 0
+
+    def make(part: Path) -> None:
+        nonlocal written
+        written = chosen.write(once, part, notes)
+
+    for name in write_whole(path, make, folder=chosen.folder, force=force):
         notes.add("file that was there before and stays", f"{path}/{name}")
+    return written
 
 
 def _each_once(documents: Iterable[Document]) -> Iterator[Document]:
@@ -157,6 +167,8 @@ def guess(path: Path) -> str:
         return "share"
     if any(name.endswith(".txt") for name in names):
         return "brat"
+    if not names:
+        raise FormatError(f"{path}: no documents, the folder is empty")
     raise FormatError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
 
 

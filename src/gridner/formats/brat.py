@@ -91,15 +91,18 @@ def _read_entity(line: str, text: str, where: str, notes: Notes) -> Entity:
     return Entity(name, fragments, id=identifier)
 
 
-def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
-    """A folder with the documents and an annotation.conf that makes brat open it."""
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """A folder with the documents and an annotation.conf that makes brat open it. Entities written are counted."""
+    written = 0
     names: dict[str, dict[str, None]] = {section: {} for section in NAMES}
     for document in documents:
         note_losses(document, notes, "brat", ids=True, own_meta="brat")
         lines = list(_ann_lines(document, notes, names))
         write_text(file_for(path, document.id, ".txt"), document.text)
         write_text(file_for(path, document.id, ".ann"), "".join(line + "\n" for line in lines))
+        written += len(document.entities)
     write_text(path / "annotation.conf", _configuration(names))
+    return written
 
 
 def _ann_lines(document: Document, notes: Notes, names: dict[str, dict[str, None]]) -> Iterator[str]:

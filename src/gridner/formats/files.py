@@ -28,15 +28,20 @@ class Source:
     except_ids: frozenset[str] = frozenset()
     lenient: bool = False
     notes: Notes = field(default_factory=Notes)
-    met: set[str] = field(default_factory=set)  # those of `ids` that were found
+    met: set[str] = field(default_factory=set)  # those of `ids` and `except_ids` that were found
+    seen: set[str] = field(default_factory=set)  # ids that `once` was told
 
     def wants(self, document_id: str) -> bool:
         """Whether a document of that id is to be read."""
-        if self.ids is not None:
-            if document_id not in self.ids:
-                return False
+        if document_id in self.except_ids or (self.ids is not None and document_id in self.ids):
             self.met.add(document_id)
-        return document_id not in self.except_ids
+        return (self.ids is None or document_id in self.ids) and document_id not in self.except_ids
+
+    def once(self, document_id: str, where: str) -> None:
+        """An id that a file gives may come once."""
+        if document_id in self.seen:
+            raise FormatError(f"{where}: document {document_id} a second time, expected each id once")
+        self.seen.add(document_id)
 
     @contextmanager
     def record(self, where: str) -> Iterator[None]:
@@ -110,7 +115,8 @@ def read_lines(path: Path, start: Line | None = None) -> Iterator[Line]:
     """The lines of a file, from `start` on; only a line feed ends a line. A byte-order mark is left off."""
     with open(path, "rb") as file:
         byte, number = (start.byte, start.number - 1) if start else (0, 0)
-        file.seek(byte)
+        if byte:
+            file.seek(byte)
         while data := file.readline(MAX_BYTES + 2):
             number += 1
             size = len(data)
@@ -151,7 +157,7 @@ def files_under(root: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
 
 def data_files(root: Path, suffixes: tuple[str, ...]) -> list[Path]:
     """The one file, whatever its name, or the files of a folder that end in one of the suffixes."""
-    if root.is_file():
+    if not root.is_dir():  # a file, or a pipe
         return [root]
     found = list(files_under(root, suffixes).values())
     if not found:
@@ -207,7 +213,7 @@ def check_output(path: Path, *, folder: bool, force: bool) -> None:
         raise OutputError(f"{path}: exists already; --force replaces it")
 
 
-def write_whole(path: Path, make: Callable[[Path], None], *, folder: bool, force: bool) -> list[str]:
+def write_whole(path: Path, make: Callable[[Path], object], *, folder: bool, force: bool) -> list[str]:
     """Let `make` write beside `path`, then move the result there: all of it or nothing.
 
     A folder that exists keeps its other files; their names are returned.

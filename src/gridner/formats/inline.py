@@ -74,8 +74,9 @@ def _read_mention(part: str, words: int, where: str) -> Mention:
     return Mention(match[2], tuple(word for first, last in pairs for word in range(first, last + 1)))
 
 
-def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
-    """One file with the sentences of all documents."""
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """One file with the sentences of all documents. How many entities were written is returned."""
+    written = 0
     with open(path, "x", encoding="utf-8", newline="") as file:
         for document in documents:
             count = 0
@@ -86,9 +87,11 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
                     file.write("\ufeff")  # a byte-order mark, which is left off on reading: the next one is text
                 file.write(f"{words}\n{mentions}\n\n")
                 count += 1
+                written += len(sentence.mentions)
             notes.add(
                 "document id, not carried by inline (each sentence is a document)", f"{document.id}: {count} sentences"
             )
+    return written
 
 
 def _show(mention: Mention, document: Document, notes: Notes) -> str:

@@ -92,8 +92,10 @@ class _Stream:
                     self._check_size(end - self._at)
                     self._at = end
                     return value
-            except json.JSONDecodeError:
+            except json.JSONDecodeError as error:
                 if self._ended:
+                    if error.pos >= len(self._text.rstrip()) or error.msg.startswith("Unterminated"):
+                        raise ValueError("the file ends in the middle of a record") from None
                     raise
             self._read_more()
 

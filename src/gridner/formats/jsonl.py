@@ -28,6 +28,7 @@ def read(source: Source) -> Iterator[Document]:
                 if not line.is_blank:
                     document_id, item = _parse(line.text, line.where)
                     if source.wants(document_id):
+                        source.once(document_id, line.where)
                         yield from_json(item, line.where)
 
 
@@ -151,8 +152,9 @@ def to_json(document: Document) -> dict[str, Any]:
     return item
 
 
-def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:  # noqa: ARG001
-    """One file, a document a line. Nothing is left out."""
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:  # noqa: ARG001
+    """One file, a document a line. Nothing is left out. How many entities were written is returned."""
+    written = 0
     with open(path, "xb") as file:
         for document in documents:
             try:
@@ -160,3 +162,5 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:  # n
             except (TypeError, ValueError, RecursionError) as error:
                 raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
             file.write(line + b"\n")
+            written += len(document.entities)
+    return written

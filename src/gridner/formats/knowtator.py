@@ -7,12 +7,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError
-
-import defusedxml
-from defusedxml.ElementTree import fromstring
 
 from gridner.documents import Entity
 from gridner.errors import FormatError, Notes
@@ -28,13 +26,17 @@ def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
         for mention in root.iter("classMention")
         for name in mention.iter("mentionClass")
     }
+    cuis = _cuis(root)
     for number, annotation in enumerate(root.iter("annotation"), start=1):
         where = f"{path}: annotation {number}"
         with source.record(where):
-            yield _entity(annotation, classes, text, where, source.notes)
+            yield _entity(annotation, classes, cuis, text, where, source.notes)
 
 
 def _parse(path: Path) -> Element:
+    import defusedxml  # here, because few need it
+    from defusedxml.ElementTree import fromstring
+
     data = read_bytes(path)
     try:
         root: Element = fromstring(data)
@@ -47,7 +49,14 @@ def _parse(path: Path) -> Element:
     return root
 
 
-def _entity(annotation: Element, classes: dict[str | None, str | None], text: str, where: str, notes: Notes) -> Entity:
+def _entity(
+    annotation: Element,
+    classes: dict[str | None, str | None],
+    cuis: dict[str | None, str],
+    text: str,
+    where: str,
+    notes: Notes,
+) -> Entity:
     own, mention = annotation.find("class"), annotation.find("mention")
     name = own.get("id") if own is not None else classes.get(mention.get("id")) if mention is not None else None
     if not name:
@@ -62,5 +71,22 @@ def _entity(annotation: Element, classes: dict[str | None, str | None], text: st
     fragments = fragments_from(set(pairs), text, where, notes)
     said = annotation.findtext("spannedText") or " ".join(span.text or "" for span in elements)
     if said.strip():
-        check_text(said, pairs, text, where)
-    return Entity(name.strip(), fragments, id=annotation.get("id") or None)
+        check_text(re.sub(r"\s\.\.\.\s", " ", said), pairs, text, where)  # dots stand for a gap
+    mentioned = mention.get("id") if mention is not None else None
+    cui = cuis.get(mentioned)
+    return Entity(name.strip(), fragments, id=annotation.get("id") or None, meta={"share": {"cui": cui}} if cui else {})
+
+
+def _cuis(root: Element) -> dict[str | None, str]:
+    """The concept of each mention, where a slot whose name has CUI in it says so."""
+    values = {}
+    for slot in root.iter("stringSlotMention"):
+        kind, value = slot.find("mentionSlot"), slot.find("stringSlotMentionValue")
+        if kind is not None and value is not None and "cui" in kind.get("id", "").lower() and value.get("value"):
+            values[slot.get("id")] = value.get("value", "")
+    return {
+        mention.get("id"): values[slot.get("id")]
+        for mention in root.iter("classMention")
+        for slot in mention.iter("hasSlotMention")
+        if slot.get("id") in values
+    }

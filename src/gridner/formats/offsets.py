@@ -9,7 +9,7 @@ from gridner.errors import FormatError, InvalidError, Notes
 
 
 def check_text(said: str, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
-    """Offsets whose characters are not what the annotation itself says are wrong. White space and gap dots aside."""
+    """Offsets whose characters are not what the annotation itself says are wrong. White space does not matter."""
     covered = [" ".join(text[start:end] for start, end in order) for order in (pairs, sorted(pairs))]
     if _squeeze(said) not in map(_squeeze, covered):
         offsets = ";".join(f"{start} {end}" for start, end in pairs)
@@ -17,7 +17,7 @@ def check_text(said: str, pairs: Sequence[tuple[int, int]], text: str, where: st
 
 
 def _squeeze(text: str) -> str:
-    return "".join(text.split()).replace(".", "")
+    return "".join(text.split())
 
 
 def fragments_from(pairs: Iterable[tuple[int, int]], text: str, where: str, notes: Notes) -> tuple[Fragment, ...]:

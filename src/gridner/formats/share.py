@@ -140,8 +140,9 @@ def _read_line(line: str, text: str, where: str, notes: Notes) -> Entity:
     return Entity(name, fragments, meta={"share": meta} if meta else {})
 
 
-def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
-    """A folder with NAME.txt and NAME.pipe.txt for each document."""
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """A folder with NAME.txt and NAME.pipe.txt for each document. How many entities were written is returned."""
+    written = 0
     for document in documents:
         if "|" in document.id or f"{document.id}.txt".endswith(PIPE_SUFFIXES):
             raise OutputError(f"document id {document.id!r:.200}: expected a name without '|', not ending in .pipe")
@@ -154,6 +155,8 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
             lines.append(f"{document.id}.txt|{spans}|{_columns(document, entity, notes)}\n")
         write_text(file_for(path, document.id, ".txt"), document.text)
         write_text(file_for(path, document.id, ".pipe.txt"), "".join(lines))
+        written += len(lines)
+    return written
 
 
 def _columns(document: Document, entity: Entity, notes: Notes) -> str:

@@ -36,10 +36,13 @@ def _records(path: Path, prefix: str, source: Source) -> Iterator[tuple[tuple[in
             where = f"{path}: record {number}"
             with source.record(where):
                 own = _own_id(item, where)
-                if own is None or own != last:
-                    run, last = run + 1, own
                 document_id = f"{prefix}{number}" if own is None else own
+                is_next = own is None or own != last
+                last = own
                 if source.wants(document_id):
+                    if is_next:
+                        source.once(document_id, where)
+                        run += 1
                     record = _read_record(item, source, where)
                     document_of(document_id, [record])  # so that a bad one is found here, and skipped alone
                     yield (run, document_id), record
@@ -86,8 +89,9 @@ def _read_mention(entry: Any, where: str) -> Mention:
     return Mention(entry["type"], tuple(sorted(entry["index"])))
 
 
-def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
-    """One file, a record a line."""
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """One file, a record a line. How many entities were written is returned."""
+    written = 0
     with open(path, "x", encoding="utf-8", newline="") as file:
         separator = "[\n"
         for document in documents:
@@ -96,4 +100,6 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> None:
                 record = {"id": document.id, "sentence": [word.text for word in sentence.words], "ner": ner}
                 file.write(separator + json.dumps(record, ensure_ascii=False))
                 separator = ",\n"
+                written += len(ner)
         file.write("\n]\n" if separator == ",\n" else "[]\n")
+    return written

@@ -27,7 +27,7 @@ def document_of(document_id: str, records: Sequence[Record]) -> Document:
             offsets.append(Fragment(place, place + len(word)))
             place += len(word) + 1
         placed = tuple(Word(word, at.start, at.end) for word, at in zip(words, offsets, strict=True))
-        sentence = Sentence(document_id, placed, tuple(mentions))
+        sentence = Sentence(document_id, placed, tuple(dict.fromkeys(mentions)))
         entities += [entity_of(sentence, mention) for mention in mentions]
         sentences.append(tuple(offsets))
     return Document(document_id, "\n".join(" ".join(words) for words, _ in records), tuple(entities), tuple(sentences))
