@@ -1,0 +1,136 @@
+"""Sentences as numbers: pieces of words, and batches of similar length under a budget of grid cells.
+
+Training and prediction cut words into pieces with the same `tokenizers` file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from gridner.errors import FormatError, Notes
+from gridner.windows import windows
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The pieces of a sentence: those of each word, and the special ones before and after."""
+
+    words: tuple[tuple[int, ...], ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces there are, special ones included."""
+        return sum(map(len, self.words)) + len(self.before) + len(self.after)
+
+    def part(self, words: range) -> Encoded:
+        """Some of the words, as a sentence of their own."""
+        return Encoded(self.words[words.start : words.stop], self.before, self.after)
+
+
+class Arrays(NamedTuple):
+    """A batch of B sentences of at most n words and p pieces, for torch and ONNX Runtime alike."""
+
+    pieces: NDArray[np.int64]  # [B, p]
+    piece_mask: NDArray[np.bool_]  # [B, p]
+    word_pieces: NDArray[np.int64]  # [B, n, m], the first piece repeated where a word has fewer than m
+    lengths: NDArray[np.int64]  # [B], in words
+
+
+class Pieces:
+    """Cuts words into pieces. A word that yields none (zero-width, control characters) gets the unknown piece."""
+
+    def __init__(self, tokenizer: Tokenizer, *, max_pieces: int, notes: Notes | None = None) -> None:
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.tokenizer = tokenizer
+        self.max_pieces = max_pieces
+        self.notes = notes if notes is not None else Notes()
+        self.unknown = _special(tokenizer, ("[UNK]", "<unk>", "<UNK>"))
+        self.padding = _special(tokenizer, ("[PAD]", "<pad>", "<PAD>"))
+
+    @classmethod
+    def load(cls, path: Path, *, max_pieces: int) -> Pieces:
+        """From a tokenizer.json."""
+        try:
+            return cls(Tokenizer.from_file(str(path)), max_pieces=max_pieces)
+        except Exception as error:  # tokenizers raises plain Exceptions
+            raise FormatError(f"{path}: {error}, expected a tokenizer.json of the tokenizers library") from None
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
+        """The pieces of sentences, given as words."""
+        found = []
+        for words, encoding in zip(
+            sentences, self.tokenizer.encode_batch(list(sentences), is_pretokenized=True), strict=True
+        ):
+            of_words: list[list[int]] = [[] for _ in words]
+            before: list[int] = []
+            after: list[int] = []
+            for piece, word in zip(encoding.ids, encoding.word_ids, strict=True):
+                if word is not None:
+                    of_words[word].append(piece)
+                else:
+                    (after if any(of_words) else before).append(piece)
+            room = self.max_pieces - len(before) - len(after)
+            for number, pieces in enumerate(of_words):
+                if not pieces:
+                    pieces.append(self.unknown)
+                elif len(pieces) > room:
+                    self.notes.add("word with more pieces than the encoder takes, cut", words[number][:40])
+                    del pieces[room:]
+            found.append(Encoded(tuple(map(tuple, of_words)), tuple(before), tuple(after)))
+        return found
+
+    def windows(self, sentence: Encoded, *, max_words: int, overlap: int) -> list[range]:
+        """The windows of a sentence that the encoder can take."""
+        room = self.max_pieces - len(sentence.before) - len(sentence.after)
+        return windows([len(word) for word in sentence.words], max_words=max_words, max_cost=room, overlap=overlap)
+
+    def collate(self, sentences: Sequence[Encoded]) -> Arrays:
+        """A batch."""
+        size = len(sentences)
+        lengths = np.array([len(sentence.words) for sentence in sentences], dtype=np.int64)
+        most = max(len(word) for sentence in sentences for word in sentence.words)
+        pieces = np.full((size, max(sentence.pieces for sentence in sentences)), self.padding, dtype=np.int64)
+        mask = np.zeros(pieces.shape, dtype=np.bool_)
+        places = np.zeros((size, int(lengths.max()), most), dtype=np.int64)
+        for row, sentence in enumerate(sentences):
+            counts = np.array([len(word) for word in sentence.words])
+            flat = [*sentence.before, *(piece for word in sentence.words for piece in word), *sentence.after]
+            pieces[row, : len(flat)] = flat
+            mask[row, : len(flat)] = True
+            starts = len(sentence.before) + np.cumsum(counts) - counts
+            step = np.arange(most)
+            places[row, : len(counts)] = starts[:, None] + np.where(step < counts[:, None], step, 0)
+        return Arrays(pieces, mask, places, lengths)
+
+
+def plan(lengths: Sequence[int], *, cells: int) -> Iterator[list[int]]:
+    """Numbers of sentences, grouped by length so that a batch has at most `cells` grid cells, padding included.
+
+    A sentence that has more by itself is a batch of its own.
+    """
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda place: (lengths[place], place)):
+        if batch and (len(batch) + 1) * lengths[number] ** 2 > cells:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+def _special(tokenizer: Tokenizer, names: Sequence[str]) -> int:
+    for name in names:
+        number = tokenizer.token_to_id(name)
+        if number is not None:
+            return int(number)
+    raise FormatError(f"the tokenizer has none of {', '.join(names)}, expected an unknown and a padding piece")

@@ -1,0 +1,35 @@
+"""The co-predictor: an MLP on the grid and a biaffine classifier on the words, added. Equations 12 to 14.
+
+The softmax of Eq. 14 contradicts the multi-label loss and is left out: a tag is predicted where its score exceeds 0.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class CoPredictor(nn.Module):
+    """The grid and the words → a score for each label of each cell."""
+
+    def __init__(self, *, grid_width: int, width: int, hidden: int, biaffine: int, labels: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.grid_hidden = nn.Linear(grid_width, hidden)  # MLP_2
+        self.grid_out = nn.Linear(hidden, labels)
+        self.subject = nn.Linear(width, biaffine)  # MLP_3
+        self.object = nn.Linear(width, biaffine)  # MLP_4
+        self.bilinear = nn.Linear(biaffine, labels * biaffine, bias=False)  # U: rows (label, object)
+        self.from_subject = nn.Linear(biaffine, labels, bias=False)  # W, the half on s_i
+        self.from_object = nn.Linear(biaffine, labels)  # W, the half on o_j, and b
+
+    def forward(self, grid: Tensor, subjects: Tensor, objects: Tensor) -> Tensor:
+        """Grid [B, n, n, grid_width], subjects and objects [B, n, width] give scores [B, n, n, labels]."""
+        by_grid: Tensor = self.grid_out(self.dropout(functional.gelu(self.grid_hidden(self.dropout(grid)))))
+        s = functional.gelu(self.subject(self.dropout(subjects)))  # [B, n, biaffine]
+        o = functional.gelu(self.object(self.dropout(objects)))
+        size, n, width = o.shape
+        rows = self.bilinear(s).view(size, n, -1, width)  # [B, i, label, biaffine]
+        products = (rows.flatten(1, 2) @ o.transpose(1, 2)).view(size, n, -1, n).transpose(2, 3)  # [B, i, j, label]
+        scores: Tensor = by_grid + products + self.from_subject(s).unsqueeze(2) + self.from_object(o).unsqueeze(1)
+        return scores

@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+from gridner import FormatError
+from gridner.batches import Encoded, Pieces, plan
+
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "pain", "arm", "left", "sh", "##oul", "##der", "a", "##a"]
+
+
+def pieces(max_pieces: int = 512) -> Pieces:
+    tokenizer = Tokenizer(models.WordPiece({word: n for n, word in enumerate(VOCABULARY)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.enable_truncation(4)  # as files from a hub often have it
+    tokenizer.enable_padding(length=8)
+    return Pieces(tokenizer, max_pieces=max_pieces)
+
+
+def test_words_become_pieces_between_special_ones() -> None:
+    assert pieces().encode([["Pain", "shoulder", "x"], ["arm"]]) == [
+        Encoded(((4,), (7, 8, 9), (1,)), (2,), (3,)),
+        Encoded(((5,),), (2,), (3,)),
+    ]
+
+
+@pytest.mark.parametrize("word", ["\u200b", "\ufeff", "\x07", "\u00ad"])
+def test_a_word_that_yields_no_piece_gets_the_unknown_one(word: str) -> None:
+    assert pieces().encode([[word, "pain", word]])[0].words == ((1,), (4,), (1,))
+
+
+def test_a_word_with_too_many_pieces_is_cut_and_counted() -> None:
+    cutter = pieces(max_pieces=6)
+    assert cutter.encode([["a" * 20, "arm"]])[0].words == ((10, 11, 11, 11), (5,))
+    assert cutter.notes["word with more pieces than the encoder takes, cut"] == 1
+
+
+def test_windows_hold_what_the_encoder_takes() -> None:
+    cutter = pieces(max_pieces=6)
+    sentence = cutter.encode([["shoulder", "arm", "pain", "shoulder"]])[0]
+    found = cutter.windows(sentence, max_words=3, overlap=1)
+    assert all(sentence.part(window).pieces <= 6 and len(window) <= 3 for window in found)
+    assert {word for window in found for word in window} == {0, 1, 2, 3}
+
+
+def test_a_batch_has_the_places_of_each_words_pieces() -> None:
+    cutter = pieces()
+    batch = cutter.collate(cutter.encode([["pain", "shoulder"], ["arm"]]))
+    assert batch.pieces.tolist() == [[2, 4, 7, 8, 9, 3], [2, 5, 3, 0, 0, 0]]
+    assert batch.piece_mask.sum(axis=1).tolist() == [6, 3]
+    assert batch.word_pieces.tolist() == [[[1, 1, 1], [2, 3, 4]], [[1, 1, 1], [0, 0, 0]]]
+    assert batch.lengths.tolist() == [2, 1]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["pain", "shoulder", "arm", "\u200b", "aaa"]), min_size=1, max_size=6),
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_pieces_of_every_word_are_where_a_batch_says(sentences: list[list[str]]) -> None:
+    cutter = pieces()
+    encoded = cutter.encode(sentences)
+    batch = cutter.collate(encoded)
+    for row, sentence in enumerate(encoded):
+        for column, word in enumerate(sentence.words):
+            assert set(batch.pieces[row][batch.word_pieces[row, column]]) == set(word)
+            assert np.all(batch.piece_mask[row][batch.word_pieces[row, column]])
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 4000))
+def test_batches_have_every_sentence_once_within_the_budget(lengths: list[int], cells: int) -> None:
+    found = list(plan(lengths, cells=cells))
+    assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
+    for batch in found:
+        assert len(batch) == 1 or len(batch) * max(lengths[number] for number in batch) ** 2 <= cells
+
+
+def test_a_tokenizer_without_an_unknown_piece_is_refused() -> None:
+    with pytest.raises(FormatError, match="expected an unknown and a padding piece"):
+        Pieces(Tokenizer(models.WordPiece({"a": 0})), max_pieces=8)

@@ -1,0 +1,93 @@
+import re
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from gridner import UsageError
+from gridner.config import Config, config_from, read_config
+
+
+def test_what_is_not_said_has_its_default() -> None:
+    config = config_from({"model": {"rounds": 2}}, "here")
+    assert config.model.rounds == 2
+    assert config.model.channels == Config().model.channels
+    assert config.train == Config().train
+
+
+def test_settings_survive_the_way_to_plain_data_and_back() -> None:
+    config = config_from({"model": {"dilations": [1, 2], "tags": "NNW+THW"}, "train": {"rate": 1}}, "here")
+    assert config_from(config.to_dict(), "there") == config
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Config().train.epochs = 3  # type: ignore[misc]
+
+
+def test_everything_that_is_wrong_is_said_at_once_with_hints() -> None:
+    data = {
+        "modle": {},
+        "model": {"round": 2, "width": "wide", "tags": "NNW", "dilations": [1.5], "trem": 1},
+        "train": {"epochs": 1.5, "rate": "fast"},
+        "decoding": 3,
+    }
+    with pytest.raises(UsageError) as caught:
+        config_from(data, "my.toml")
+    said = str(caught.value)
+    assert said.startswith("my.toml: ")
+    for part in (
+        "[modle] is unknown; did you mean model?",
+        "model.round is unknown; did you mean rounds?",
+        "model.width is 'wide', expected an integer",
+        "model.tags is 'NNW', expected one of NNW+PNW+HTW+THW, NNW+THW, PNW+HTW",
+        "model.dilations is [1.5], expected a list of integers",
+        "model.trem is 1, expected true or false",
+        "train.epochs is 1.5, expected an integer",
+        "train.rate is 'fast', expected a number",
+        "decoding is 3, expected a section [decoding]",
+    ):
+        assert part in said
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "said"),
+    [
+        ("model", {"heads": 7}, "expected a divisor of model.width"),
+        ("model", {"width": 33, "heads": 1}, "expected an even number"),
+        ("model", {"word_dropout": 1.0}, "expected 0 <= dropout < 1"),
+        ("model", {"architecture": "w2ner"}, "which has none"),
+        ("model", {"architecture": "w2ner", "trem": False}, "expected NNW+THW"),
+        ("model", {"rounds": 0}, "expected at least 1"),
+        ("decoding", {"threshold": 1.0}, "expected 0 <= threshold < 1"),
+        ("decoding", {"overlap": 200}, "expected less than decoding.max_words"),
+        ("train", {"epochs": 0}, "expected more than 0"),
+        ("train", {"empty_share": 1.5}, "expected 0 to 1"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(section: str, values: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        config_from({section: values}, "here")
+
+
+def test_a_file_is_read_and_changed_by_settings(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text('[train]\nepochs = 3\n[model]\nencoder = "a/b"\n')
+    config = read_config(path, ["train.epochs=5", "train.rate=1e-4", "model.encoder=roberta-base", "model.trem=false"])
+    assert (config.train.epochs, config.train.rate) == (5, 1e-4)
+    assert (config.model.encoder, config.model.trem) == ("roberta-base", False)
+
+
+@pytest.mark.parametrize("setting", ["epochs=5", "train.epochs", "=5", "train.=5"])
+def test_a_setting_has_a_section_a_key_and_a_value(tmp_path: Path, setting: str) -> None:
+    (tmp_path / "my.toml").write_text("")
+    with pytest.raises(UsageError, match=r"expected section\.key=value"):
+        read_config(tmp_path / "my.toml", [setting])
+
+
+def test_a_file_that_is_not_toml_or_not_there_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("[train\n")
+    with pytest.raises(UsageError, match=r"bad\.toml: .*expected TOML"):
+        read_config(tmp_path / "bad.toml")
+    with pytest.raises(UsageError, match="not found"):
+        read_config(tmp_path / "none.toml")
