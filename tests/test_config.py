@@ -1,5 +1,6 @@
 import re
 from dataclasses import FrozenInstanceError
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,23 @@ def test_a_file_that_is_not_toml_or_not_there_is_named(tmp_path: Path) -> None:
         read_config(tmp_path / "bad.toml")
     with pytest.raises(UsageError, match="not found"):
         read_config(tmp_path / "none.toml")
+
+
+def shipped() -> list[str]:
+    return sorted(file.name for file in (resources.files("gridner") / "configs").iterdir())
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_configuration_can_be_read_by_its_name(name: str) -> None:
+    assert read_config(name) == read_config(name.removesuffix(".toml"))
+
+
+def test_the_papers_configurations_have_the_papers_values() -> None:
+    for name in ("cadec", "share13", "share14"):
+        config = read_config(name)
+        assert (config.model.width, config.model.distance_width, config.model.region_width) == (768, 20, 20)
+        assert config.model.channels in (64, 80, 96, 128)
+        assert config.model.grid_dropout in (0.1, 0.3, 0.5)
+        assert (config.model.rounds, config.train.encoder_rate, config.train.rate) == (3, 5e-6, 1e-3)
+        assert config.train.batch_size in (12, 16)
+        assert config.train.warmup in (0, 0.1, 0.4)

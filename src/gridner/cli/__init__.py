@@ -51,8 +51,10 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that half-written files are removed
     try:
-        app()
-        sys.stdout.flush()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where a full disk can still be said
     except GridnerError as error:
         sys.exit(_fail(str(error)))
     except BrokenPipeError:  # the reader of our output has gone: `gridner show … | head`
