@@ -73,6 +73,7 @@ def show(
         print_json({"documents": [to_json(document) for document in documents], "notes": notes_json(notes)})
         return
     from rich.console import Console
+    from rich.terminal_theme import MONOKAI
 
     from gridner.formats.files import check_output, write_text, write_whole
 
@@ -83,7 +84,9 @@ def show(
     for document in documents:
         _show_document(document, console, palette, every=every, discontinuous=discontinuous)
     if svg is not None:
-        picture = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="gridner show"), flags=re.DOTALL)
+        picture = console.export_svg(title="gridner show", theme=MONOKAI)
+        picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)  # they would be fetched
+        picture = picture.replace(">", ' role="img"><title>Entities under their text</title>', 1)
         write_whole(svg, lambda part: write_text(part, picture), folder=False, force=force)
     print_notes(notes)
 
