@@ -57,7 +57,7 @@ def listing(folder: Path) -> dict[str, bytes | None]:
     }
 
 
-def refuses(run: Run, tmp_path: Path, said: str, *arguments: str) -> None:
+def check_refuses(run: Run, tmp_path: Path, said: str, *arguments: str) -> None:
     """The command fails with one line that matches, and changes nothing."""
     before = listing(tmp_path)
     result = run(*arguments)
@@ -211,7 +211,7 @@ def source_of(content: Files) -> str:
 @pytest.mark.parametrize(("content", "said"), BAD.values(), ids=list(BAD))
 def test_convert_refuses(run: Run, tmp_path: Path, content: Files, said: str, target: str) -> None:
     put(tmp_path, content)
-    refuses(run, tmp_path, said, "convert", source_of(content), target)
+    check_refuses(run, tmp_path, said, "convert", source_of(content), target)
 
 
 @pytest.mark.parametrize("command", ["stats", "show", "evaluate", "compare"])
@@ -244,7 +244,7 @@ def test_python_m_gridner_refuses_without_a_traceback(tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["auto", "brat", "jsonl", "w2ner", "inline", "share"])
 def test_an_empty_directory(run: Run, tmp_path: Path, format: str) -> None:
     (tmp_path / "in").mkdir()
-    refuses(
+    check_refuses(
         run, tmp_path, r"in: .*(no documents|cannot tell)", "convert", "in", "out", "--from", format, "--to", "brat"
     )
 
@@ -252,23 +252,23 @@ def test_an_empty_directory(run: Run, tmp_path: Path, format: str) -> None:
 @pytest.mark.parametrize("format", ["brat", "jsonl", "w2ner", "inline", "share"])
 def test_a_directory_without_documents_of_the_format(run: Run, tmp_path: Path, format: str) -> None:
     put(tmp_path, {"in/readme.md": "hi", "in/.hidden.txt": "x"})
-    refuses(run, tmp_path, "in: no documents", "convert", "in", "out.jsonl", "--from", format)
+    check_refuses(run, tmp_path, "in: no documents", "convert", "in", "out.jsonl", "--from", format)
 
 
 @pytest.mark.parametrize("path", ["missing", "missing.jsonl", "there/is/no.ann", "x" * 300])
 def test_a_path_that_does_not_exist(run: Run, tmp_path: Path, path: str) -> None:
-    refuses(run, tmp_path, rf"{path}: (not found|cannot be read)", "convert", path, "out.jsonl")
+    check_refuses(run, tmp_path, rf"{path}: (not found|cannot be read)", "convert", path, "out.jsonl")
 
 
 def test_texts_that_do_not_exist(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in/d.ann": ""})
-    refuses(run, tmp_path, "missing: not found", "convert", "in", "out.jsonl", "--texts", "missing")
+    check_refuses(run, tmp_path, "missing: not found", "convert", "in", "out.jsonl", "--texts", "missing")
 
 
 @pytest.mark.parametrize("format", ["jsonl", "w2ner"])
 def test_a_directory_given_for_a_file_format(run: Run, tmp_path: Path, format: str) -> None:
     put(tmp_path, {"in/d.txt": "pain", "in/d.ann": ""})
-    refuses(
+    check_refuses(
         run, tmp_path, r"in: no documents, expected files that end in \.json", "convert", "in", "o", "--from", format
     )
 
@@ -282,41 +282,43 @@ def test_a_directory_given_for_a_file_format(run: Run, tmp_path: Path, format: s
 )
 def test_a_file_given_for_a_folder_format(run: Run, tmp_path: Path, format: str, said: str) -> None:
     put(tmp_path, {"in.jsonl": document()})
-    refuses(run, tmp_path, said, "convert", "in.jsonl", "out", "--from", format)
+    check_refuses(run, tmp_path, said, "convert", "in.jsonl", "out", "--from", format)
 
 
 def test_a_directory_where_a_file_should_be_written(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": document(), "out.jsonl/x": "x"})
     for more in ((), ("--force",)):
-        refuses(run, tmp_path, r"out\.jsonl: is a folder, expected a file", "convert", "in.jsonl", "out.jsonl", *more)
+        check_refuses(
+            run, tmp_path, r"out\.jsonl: is a folder, expected a file", "convert", "in.jsonl", "out.jsonl", *more
+        )
 
 
 def test_a_file_where_a_directory_should_be_written(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": document(), "out": "x"})
     for more in ((), ("--force",)):
-        refuses(run, tmp_path, "out: is a file, expected a folder", "convert", "in.jsonl", "out", *more)
+        check_refuses(run, tmp_path, "out: is a file, expected a folder", "convert", "in.jsonl", "out", *more)
 
 
 @pytest.mark.parametrize("existing", ["out.jsonl", "out/d.txt", "out/other"])
 def test_an_output_path_that_exists(run: Run, tmp_path: Path, existing: str) -> None:
     put(tmp_path, {"in.jsonl": document(), existing: "mine"})
     target = existing.split("/")[0]
-    refuses(run, tmp_path, rf"{target}: exists already; --force", "convert", "in.jsonl", target)
+    check_refuses(run, tmp_path, rf"{target}: exists already; --force", "convert", "in.jsonl", target)
 
 
 def test_an_output_path_that_exists_is_refused_before_the_input_is_read(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": "bad", "out.jsonl": "mine"})
-    refuses(run, tmp_path, r"out\.jsonl: exists already", "convert", "in.jsonl", "out.jsonl")
+    check_refuses(run, tmp_path, r"out\.jsonl: exists already", "convert", "in.jsonl", "out.jsonl")
 
 
 def test_an_output_path_under_a_file(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": document(), "file": "x"})
-    refuses(run, tmp_path, "file.*: cannot be written", "convert", "in.jsonl", "file/out.jsonl")
+    check_refuses(run, tmp_path, "file.*: cannot be written", "convert", "in.jsonl", "file/out.jsonl")
 
 
 def test_an_output_name_that_is_too_long(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": document()})
-    refuses(
+    check_refuses(
         run,
         tmp_path,
         r"x+\.jsonl: cannot be written \(File name too long\)",
@@ -332,7 +334,9 @@ def test_an_unwritable_output_folder(run: Run, tmp_path: Path, target: str) -> N
     (tmp_path / "locked").mkdir(mode=0o500)
     if os.access(tmp_path / "locked", os.W_OK):
         pytest.skip("root may write everywhere")
-    refuses(run, tmp_path, r"locked/out.*: cannot be written \(Permission denied\)", "convert", "in.jsonl", target)
+    check_refuses(
+        run, tmp_path, r"locked/out.*: cannot be written \(Permission denied\)", "convert", "in.jsonl", target
+    )
 
 
 def test_an_unreadable_file(run: Run, tmp_path: Path) -> None:
@@ -348,7 +352,7 @@ def test_an_unreadable_file(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize("option", ["--from", "--to"])
 def test_an_unknown_format_gets_a_hint(run: Run, tmp_path: Path, option: str) -> None:
     put(tmp_path, {"in.jsonl": document()})
-    refuses(
+    check_refuses(
         run,
         tmp_path,
         r"format 'jsnol', expected one of brat, .*; did you mean jsonl\?",
@@ -358,18 +362,20 @@ def test_an_unknown_format_gets_a_hint(run: Run, tmp_path: Path, option: str) ->
 
 def test_a_target_whose_name_does_not_tell_the_format(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": document()})
-    refuses(run, tmp_path, r"out\.txt: cannot tell its format, expected one of", "convert", "in.jsonl", "out.txt")
+    check_refuses(run, tmp_path, r"out\.txt: cannot tell its format, expected one of", "convert", "in.jsonl", "out.txt")
 
 
 def test_ids_that_are_not_found(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": document("a"), "ids": "a\nb\nc\n"})
-    refuses(run, tmp_path, r"in\.jsonl: 2 of the ids not found: b, c", "convert", "in.jsonl", "o.jsonl", "--ids", "ids")
+    check_refuses(
+        run, tmp_path, r"in\.jsonl: 2 of the ids not found: b, c", "convert", "in.jsonl", "o.jsonl", "--ids", "ids"
+    )
 
 
 @pytest.mark.parametrize(("ids", "said"), [("\n", "ids: no ids"), (b"\xff", "ids:1: byte 0 is 0xff"), (None, "ids: ")])
 def test_a_file_of_ids_that_cannot_be_used(run: Run, tmp_path: Path, ids: str | bytes | None, said: str) -> None:
     put(tmp_path, {"in.jsonl": document("a"), **({"ids": ids} if ids is not None else {})})
-    refuses(run, tmp_path, said, "convert", "in.jsonl", "o.jsonl", "--ids", "ids")
+    check_refuses(run, tmp_path, said, "convert", "in.jsonl", "o.jsonl", "--ids", "ids")
 
 
 @pytest.mark.parametrize("format", ["brat", "share"])
@@ -377,7 +383,7 @@ def test_a_file_of_ids_that_cannot_be_used(run: Run, tmp_path: Path, ids: str | 
 def test_an_id_that_would_leave_the_output_folder(run: Run, tmp_path: Path, name: str, format: str) -> None:
     put(tmp_path, {"work/in.jsonl": f"{document('good')}\n{document(name)}\n"})
     said = r"(document id '.*': expected a file name inside the folder|.*: cannot be written \(File name too long\))"
-    refuses(run, tmp_path, said, "convert", "work/in.jsonl", "work/out", "--to", format)
+    check_refuses(run, tmp_path, said, "convert", "work/in.jsonl", "work/out", "--to", format)
 
 
 @pytest.mark.parametrize(
@@ -400,12 +406,14 @@ def test_more_than_the_limit(
 ) -> None:
     monkeypatch.setattr(files, "MAX_BYTES", 200)
     put(tmp_path, content)
-    refuses(run, tmp_path, said, "convert", source_of(content), "out.jsonl")
+    check_refuses(run, tmp_path, said, "convert", source_of(content), "out.jsonl")
 
 
 def test_a_line_of_50_mb(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": b"x" * 50 * 2**20 + b"\n" + document().encode()})
-    refuses(run, tmp_path, r"in\.jsonl:1: a line longer than 33,554,432 bytes", "convert", "in.jsonl", "out.jsonl")
+    check_refuses(
+        run, tmp_path, r"in\.jsonl:1: a line longer than 33,554,432 bytes", "convert", "in.jsonl", "out.jsonl"
+    )
     result = run("convert", "in.jsonl", "out.jsonl", "--lenient")
     assert (result.code, json.loads((tmp_path / "out.jsonl").read_bytes())["id"]) == (0, "a")
 
@@ -480,7 +488,7 @@ def test_lenient_says_the_same_in_json(run: Run, tmp_path: Path) -> None:
 def test_lenient_with_nothing_good_is_an_error(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": "bad\n"})
     said = r"in\.jsonl: no documents \(1 bad records skipped, first in\.jsonl:1: "
-    refuses(run, tmp_path, said, "convert", "in.jsonl", "out.jsonl", "--lenient")
+    check_refuses(run, tmp_path, said, "convert", "in.jsonl", "out.jsonl", "--lenient")
 
 
 def test_force_replaces_a_file(run: Run, tmp_path: Path) -> None:
@@ -508,4 +516,4 @@ def test_force_replaces_files_of_the_same_name_in_a_folder_and_notes_those_that_
 def test_force_with_bad_input_replaces_nothing(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": f"{document('a')}\nbad\n", "out/a.txt": "old", "out.jsonl": "old"})
     for target in ("out", "out.jsonl"):
-        refuses(run, tmp_path, r"in\.jsonl:2: ", "convert", "in.jsonl", target, "--force")
+        check_refuses(run, tmp_path, r"in\.jsonl:2: ", "convert", "in.jsonl", target, "--force")
