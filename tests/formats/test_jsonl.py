@@ -43,7 +43,7 @@ def test_carries_everything(corpus: list[Document]) -> None:
 
 @given(documents(types=ODD_TYPES))
 def test_what_is_written_satisfies_the_schema(document: Document) -> None:
-    VALIDATOR.validate(to_json(document))
+    assert VALIDATOR.is_valid(to_json(document))
 
 
 def test_the_schema_is_a_schema() -> None:
@@ -145,7 +145,7 @@ def test_any_json_in_place_of_entities_is_read_only_if_the_schema_allows_it(valu
         from_json(item, "here")
     except GridnerError:
         return
-    VALIDATOR.validate(item)
+    assert VALIDATOR.is_valid(item)
 
 
 @pytest.mark.parametrize("item", [GOOD, {"id": "a", "text": "b"}, entity(score=None, id=None), changed(sentences=None)])
