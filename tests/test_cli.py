@@ -202,9 +202,22 @@ def test_types_may_be_given_twice_or_with_commas_but_not_empty(corpora: tuple[Pa
             run("stats", corpora[0], "--types", wrong)
 
 
-def test_texts_of_their_own_are_for_brat_and_share(corpora: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected format brat or share"):
-        run("stats", corpora[0], "--texts", tmp_path)
+def test_texts_of_their_own_are_not_for_every_format(corpora: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected format brat, jsonl or share"):
+        run("stats", corpora[0], "--texts", tmp_path, "--format", "w2ner")
+
+
+def test_predictions_without_their_texts_are_scored(tmp_path: Path) -> None:
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text('{"id": "n", "entities": [{"type": "A", "fragments": [[0, 4]], "score": 0.7}]}\n')
+    (tmp_path / "gold").mkdir()
+    (tmp_path / "gold" / "n.txt").write_text("pain in left arm")
+    (tmp_path / "gold" / "n.ann").write_text("T1\tA 0 4\tpain\n")
+    options = ("--format", "brat", "--pred-format", "jsonl", "--json")
+    found = json.loads(run("evaluate", tmp_path / "gold", answers, *options, "--texts", tmp_path / "gold"))
+    assert found["exact"]["all"]["f1"] == 1
+    with pytest.raises(FormatError, match="no 'text'.*--texts"):
+        run("evaluate", tmp_path / "gold", answers, *options)
 
 
 def test_a_corpus_can_come_through_a_pipe(corpora: tuple[Path, Path, Path]) -> None:

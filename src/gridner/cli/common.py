@@ -26,7 +26,7 @@ FORMAT_NAMES = ", ".join(FORMATS)
 
 FormatOption = Annotated[str, typer.Option("--format", "-f", help=f"Format: {FORMAT_NAMES}; auto looks at the path.")]
 TextsOption = Annotated[
-    Path | None, typer.Option(help="Folder of the texts, where the annotations are in another (brat, share).")
+    Path | None, typer.Option(help="Folder of the texts, where the annotations are in another (brat, jsonl, share).")
 ]
 IdsOption = Annotated[Path | None, typer.Option("--ids", help="File with the document ids to read, one a line.")]
 ExceptIdsOption = Annotated[Path | None, typer.Option("--except-ids", help="File with the document ids to leave out.")]

@@ -50,7 +50,7 @@ def read(
     """Stream the documents of a corpus.
 
     `ids` and `except_ids` select documents, `types` entities. `texts` is the folder of the texts where the annotations
-    are in another (brat, share). `lenient` skips bad records; they are counted in `notes`.
+    are in another (brat, jsonl, share). `lenient` skips bad records; they are counted in `notes`.
     """
     path = Path(path)
     notes = Notes() if notes is None else notes
@@ -66,8 +66,8 @@ def read(
         if not path.exists():
             raise FormatError(f"{path}: not found")
         name = _known(guess(path) if format == "auto" else format)
-        if texts is not None and name not in ("brat", "share"):
-            raise UsageError(f"texts {texts}: expected format brat or share, which {name} is not")
+        if texts is not None and name not in ("brat", "jsonl", "share"):
+            raise UsageError(f"texts {texts}: expected format brat, jsonl or share, which {name} is not")
     chosen = FORMATS[name]
     return _select(chosen.read(source), source, frozenset(types) if types is not None else None)
 

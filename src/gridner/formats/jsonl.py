@@ -2,6 +2,8 @@
 
 {"id": "note-1", "text": "pain in left arm and shoulder",
  "entities": [{"type": "Disorder", "fragments": [[0, 7], [21, 29]], "score": 0.93}]}
+
+Predictions may be shared without their texts: a document without "text" takes it from ID.txt in the folder `texts`.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Source, check_not_empty, data_files, read_lines
+from gridner.formats.files import Source, check_not_empty, data_files, files_under, read_lines, read_text
 from gridner.formats.json_items import no_constant
 
 MAX_SCORE = 2**53  # of an integer
@@ -22,6 +24,7 @@ MAX_SCORE = 2**53  # of an integer
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .jsonl files of a folder)."""
+    texts = files_under(source.texts, (".txt",)) if source.texts is not None else {}
     for path in data_files(source.path, (".jsonl",)):
         for line in read_lines(path):
             with source.record(line.where):
@@ -29,6 +32,8 @@ def read(source: Source) -> Iterator[Document]:
                     document_id, item = _parse(line.text, line.where)
                     if source.wants(document_id):
                         source.once(document_id, line.where)
+                        if "text" not in item and document_id in texts:
+                            item["text"] = read_text(texts[document_id])
                         yield from_json(item, line.where)
 
 
@@ -125,7 +130,8 @@ def _dumps(value: Any) -> bytes:
 def _check_keys(item: dict[str, Any], *, required: tuple[str, ...], optional: tuple[str, ...], where: str) -> None:
     for key in required:
         if key not in item:
-            raise FormatError(f"{where}: no {key!r}, expected {', '.join(required)}")
+            hint = " (--texts names the folder of texts that are apart)" if key == "text" else ""
+            raise FormatError(f"{where}: no {key!r}, expected {', '.join(required)}{hint}")
     for key in item:
         if key not in required + optional:
             raise FormatError(
