@@ -32,6 +32,10 @@ def test_a_word_that_yields_no_piece_gets_the_unknown_one(word: str) -> None:
     assert pieces().encode([[word, "pain", word]])[0].words == ((1,), (4,), (1,))
 
 
+def test_a_text_that_names_special_pieces_has_none() -> None:
+    assert pieces().encode([["[SEP]", "[PAD]"]])[0] == Encoded(((1, 1, 1), (1, 1, 1)), (2,), (3,))
+
+
 def test_a_word_with_too_many_pieces_is_cut_and_counted() -> None:
     cutter = pieces(max_pieces=6)
     assert cutter.encode([["a" * 20, "arm"]])[0].words == ((10, 11, 11, 11), (5,))

@@ -103,6 +103,11 @@ def test_every_shipped_configuration_can_be_read_by_its_name(name: str) -> None:
     assert read_config(name) == read_config(name.removesuffix(".toml"))
 
 
+def test_the_configuration_for_a_first_try_needs_no_pretrained_model() -> None:
+    assert "tiny.toml" in shipped()
+    assert read_config("tiny").model.encoder == "tiny"
+
+
 def test_the_papers_configurations_have_the_papers_values() -> None:
     for name in ("cadec", "share13", "share14"):
         config = read_config(name)

@@ -51,6 +51,7 @@ class Pieces:
     def __init__(self, tokenizer: Tokenizer, *, max_pieces: int, notes: Notes | None = None) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True  # a text that says "[SEP]" has no separator in it
         self.tokenizer = tokenizer
         self.max_pieces = max_pieces
         self.notes = notes if notes is not None else Notes()
