@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import huggingface_hub
+from huggingface_hub.errors import HFValidationError
 
 from gridner.errors import UsageError
 
@@ -66,7 +67,7 @@ def _downloaded(name: str) -> Path:
             revision = next((one.git_reference for one in proposals if one.is_pull_request), None)
         if revision is not None:
             return Path(huggingface_hub.snapshot_download(name, revision=revision, allow_patterns=list(FILES)))
-    except huggingface_hub.utils.HFValidationError:  # it could not be a name there
+    except HFValidationError:  # it could not be a name there
         raise UsageError(f"encoder {name}: no such folder; {OFFLINE}") from None
     except Exception as error:  # each HTTP library has its own
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
