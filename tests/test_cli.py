@@ -216,7 +216,7 @@ def test_predictions_without_their_texts_are_scored(tmp_path: Path) -> None:
     options = ("--format", "brat", "--pred-format", "jsonl", "--json")
     found = json.loads(run("evaluate", tmp_path / "gold", answers, *options, "--texts", tmp_path / "gold"))
     assert found["exact"]["all"]["f1"] == 1
-    with pytest.raises(FormatError, match="no 'text'.*--texts"):
+    with pytest.raises(FormatError, match=r"no 'text'.*--texts"):
         run("evaluate", tmp_path / "gold", answers, *options)
 
 

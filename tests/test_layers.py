@@ -13,9 +13,9 @@ LAYERS = [
     {"documents", "split", "sentences", "windows"},
     {"formats", "items", "evaluate", "significance", "draw", "report"},
     {"tags", "decode"},
-    {"config", "batches", "oracle", "statistics"},
+    {"config", "batches", "augment", "checkpoint", "recognizer", "oracle", "statistics"},
     {"model", "loss"},
-    {"train"},
+    {"trained", "training"},
     {"cli", "__main__"},
 ]
 # Within a layer, what may import what.
@@ -29,6 +29,11 @@ BESIDE = {
     ("report", "evaluate"),
     ("decode", "tags"),
     ("statistics", "oracle"),
+    ("checkpoint", "config"),
+    ("checkpoint", "batches"),
+    ("recognizer", "config"),
+    ("recognizer", "batches"),
+    ("training", "trained"),
     ("__main__", "cli"),
 }
 

@@ -47,6 +47,8 @@ class DecodingConfig:
     links: Mode = "T"  # a link holds where both of its tags do (T) or either (L)
     ends: Mode = "L"  # likewise head and tail
     threshold: float = 0.5
+    link_threshold: float = 0.5  # where a link's probability counts as 0.5; below 0.5: more recall
+    end_threshold: float = 0.5  # likewise head and tail
     k: int = 8  # mentions for a head–tail cell and type
     limit: int = 1000  # mentions a sentence
     max_words: int = 200  # of a window
@@ -59,16 +61,22 @@ class TrainConfig:
 
     epochs: int = 10
     batch_size: int = 8  # sentences an optimiser step
-    cells: int = 20_000  # grid cells at a time; a step with more is done in parts
+    cells: int = 8192  # grid cells at a time, padding included; a step with more is done in parts
     encoder_rate: float = 5e-5
     rate: float = 1e-3
     warmup: float = 0.1  # share of the steps
     weight_decay: float = 0.0
     clip: float = 5.0
     patience: int = 0  # epochs without a better dev score before it stops; 0: never
+    frozen_embeddings: bool = False  # keep the encoder's piece embeddings as they are: quicker, less memory
     empty_share: float = 1.0  # of the sentences without entities that are used
-    seed: int = 1
-    device: str = "auto"
+    discontinuous_times: int = 1  # how often an epoch sees a sentence with a discontinuous mention
+    coordinations: float = 0.0  # coordinations made from flat mentions: so many for each sentence with entities
+    tune_thresholds: bool = False  # choose the decoding thresholds on dev, in the end
+    seeds: tuple[int, ...] = (1,)
+    snapshot_minutes: float = 5.0
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"  # auto: bf16 on a GPU that has it, else fp32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,16 +191,41 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
         ),
         (0 <= train.warmup < 1, f"train.warmup is {train.warmup}, expected 0 <= warmup < 1"),
         (0 <= train.empty_share <= 1, f"train.empty_share is {train.empty_share}, expected 0 to 1"),
+        (train.patience >= 0, f"train.patience is {train.patience}, expected 0 (never) or more"),
+        (train.weight_decay >= 0, f"train.weight_decay is {train.weight_decay}, expected 0 or more"),
+        (
+            0 <= train.coordinations <= 10,
+            f"train.coordinations is {train.coordinations}, expected 0 (none) to 10 for each sentence",
+        ),
+        (
+            min(train.seeds) >= 0 and len(set(train.seeds)) == len(train.seeds),
+            f"train.seeds are {train.seeds}, expected different numbers from 0",
+        ),
     ]
     for section, names in (
         (model, ("distance_width", "region_width", "channels", "maps", "map_width", "hidden", "biaffine")),
         (decoding, ("k", "limit")),
-        (train, ("epochs", "batch_size", "cells", "encoder_rate", "rate", "clip")),
+        (
+            train,
+            (
+                "epochs",
+                "batch_size",
+                "cells",
+                "encoder_rate",
+                "rate",
+                "clip",
+                "discontinuous_times",
+                "snapshot_minutes",
+            ),
+        ),
     ):
         label = type(section).__name__.removesuffix("Config").lower()
         for name in names:
             value = getattr(section, name)
             checks.append((value > 0, f"{label}.{name} is {value}, expected more than 0"))
+    for name in ("link_threshold", "end_threshold"):
+        value = getattr(decoding, name)
+        checks.append((0 < value < 1, f"decoding.{name} is {value}, expected more than 0 and less than 1"))
     for name in ("word_dropout", "grid_dropout", "predictor_dropout"):
         value = getattr(model, name)
         checks.append((0 <= value < 1, f"model.{name} is {value}, expected 0 <= dropout < 1"))

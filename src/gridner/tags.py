@@ -106,6 +106,28 @@ class TagScheme:
         )
 
 
+def probabilities(scores: NDArray[np.floating], *, one_label: bool = False) -> NDArray[np.floating]:
+    """Probabilities [..., labels] of scores, above 0.5 exactly where a tag is predicted.
+
+    With any number of tags a cell, those whose score exceeds 0. With `one_label` (W2NER, whose last score is that of
+    "none") the one with the best score: its lead over the best of the others is what counts.
+    """
+    if one_label:
+        order = np.sort(scores, axis=-1)
+        best, second = order[..., -1:], order[..., -2:-1]
+        scores = (scores - np.where(scores == best, second, best))[..., :-1]
+    found: NDArray[np.floating] = 1 / (1 + np.exp(-scores.clip(-50, 50)))
+    return found
+
+
+def shifted(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np.floating]:
+    """Probabilities whose `threshold` lies at 0.5: the same order, another cut."""
+    if threshold == 0.5:
+        return probabilities
+    above = probabilities * (1 - threshold)
+    return above / (above + (1 - probabilities) * threshold)
+
+
 def _combine(
     forward: NDArray[np.generic] | None, backward: NDArray[np.generic] | None, mode: Mode
 ) -> NDArray[np.floating]:

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from gridner.cli import convert, evaluate, show, stats
+from gridner.cli import convert, evaluate, show, stats, train
 from gridner.errors import GridnerError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(evaluate.compare)
+app.command("train")(train.train)
 
 
 def _version(asked: bool) -> None:

@@ -1,0 +1,160 @@
+"""A trained model as a directory: settings, types, tokenizer and weights. No pickle, no network.
+
+gridner.json        what the model is, and the sizes and hashes of the other files; written last
+tokenizer.json      of the `tokenizers` library
+model.safetensors   the weights
+README.md           the model card
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+
+from gridner.batches import Pieces
+from gridner.config import Config, config_from
+from gridner.errors import FormatError, OutputError, UsageError
+from gridner.tags import TagScheme
+
+FORMAT = 1  # of the directory
+TASK = "discontinuous-ner"
+ABOUT, TOKENIZER, WEIGHTS, CARD = "gridner.json", "tokenizer.json", "model.safetensors", "README.md"
+MAX_ABOUT = 2**20  # bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What a model is, apart from its weights and its tokenizer."""
+
+    config: Config
+    types: tuple[str, ...]
+    language_model: Mapping[str, Any]  # the settings of the encoder, as transformers writes them
+    max_pieces: int
+    training: Mapping[str, Any] = field(default_factory=dict)  # data, seed, scores of dev and test
+    version: str  # of gridner
+
+    @property
+    def scheme(self) -> TagScheme:
+        """Its tags."""
+        return TagScheme(self.types, self.config.model.tags)
+
+
+def write_checkpoint(
+    directory: Path, checkpoint: Checkpoint, *, tokenizer: Tokenizer, write_weights: Callable[[Path], None], card: str
+) -> None:
+    """Write a model. The file that makes the directory a model comes last, so that it is whole or none."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / ABOUT).unlink(missing_ok=True)
+        _write(directory / TOKENIZER, lambda part: part.write_text(tokenizer.to_str(pretty=True), encoding="utf-8"))
+        _write(directory / WEIGHTS, write_weights)
+        _write(directory / CARD, lambda part: part.write_text(card, encoding="utf-8"))
+        about = {
+            "format": FORMAT,
+            "task": TASK,
+            "gridner": checkpoint.version,
+            "types": list(checkpoint.types),
+            "max_pieces": checkpoint.max_pieces,
+            "config": checkpoint.config.to_dict(),
+            "language_model": dict(checkpoint.language_model),
+            "training": dict(checkpoint.training),
+            "files": {name: _fingerprint(directory / name) for name in (TOKENIZER, WEIGHTS)},
+        }
+        text = json.dumps(about, indent=1, ensure_ascii=False)
+        _write(directory / ABOUT, lambda part: part.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise OutputError(f"{error.filename or directory}: cannot be written ({error.strerror})") from None
+
+
+def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
+    """What a model is, and its pieces; its files are checked against their hashes."""
+    folder = Path(directory)
+    about = _about(folder)
+    for name, expected in about["files"].items():
+        path = folder / name
+        if not path.is_file():
+            raise FormatError(f"{path}: missing, expected it beside {ABOUT}")
+        if _fingerprint(path) != expected:
+            raise FormatError(f"{path}: altered, expected the size and the hash that {ABOUT} names")
+    where = str(folder / ABOUT)
+    checkpoint = Checkpoint(
+        config=config_from(about["config"], where),
+        types=tuple(about["types"]),
+        language_model=about["language_model"],
+        max_pieces=about["max_pieces"],
+        training=about.get("training", {}),
+        version=about["gridner"],
+    )
+    return checkpoint, Pieces.load(folder / TOKENIZER, max_pieces=checkpoint.max_pieces)
+
+
+def _about(folder: Path) -> dict[str, Any]:
+    """The contents of gridner.json, checked as far as they are used."""
+    path = folder / ABOUT
+    if not path.is_file():
+        if (folder / "snapshot").is_dir():
+            raise FormatError(f"{folder}: a training that has not ended; go on with gridner train … --resume")
+        raise FormatError(f"{folder}: not a gridner model, expected a folder with {ABOUT}")
+    try:
+        if path.stat().st_size > MAX_ABOUT:
+            raise FormatError(f"{path}: {path.stat().st_size:,} bytes, expected at most {MAX_ABOUT:,}")
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: {str(error)[:120]}, expected JSON") from None
+    if not isinstance(about, dict) or "format" not in about:
+        raise FormatError(f"{path}: no format, expected that of a gridner model")
+    if about["format"] != FORMAT:
+        by = f" (written by gridner {about.get('gridner')})" if about.get("gridner") else ""
+        raise FormatError(f"{path}: format {about['format']!r}{by}, expected {FORMAT}; use that version or train again")
+    if about.get("task") != TASK:
+        raise FormatError(f"{path}: task {about.get('task')!r}, expected {TASK}")
+    kinds = {
+        "training": dict,
+        "types": list,
+        "config": dict,
+        "language_model": dict,
+        "files": dict,
+        "max_pieces": int,
+        "gridner": str,
+    }
+    for key, kind in kinds.items():
+        if not isinstance(about.get(key), kind):
+            raise FormatError(f"{path}: {key} is {about.get(key)!r:.40}, expected {kind.__name__}")
+    if set(about["files"]) != {TOKENIZER, WEIGHTS}:
+        raise FormatError(f"{path}: files are {sorted(about['files'])!r:.80}, expected {TOKENIZER} and {WEIGHTS}")
+    if not about["types"] or not all(isinstance(name, str) for name in about["types"]):
+        raise FormatError(f"{path}: types are {about['types']!r:.40}, expected names")
+    return about
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(2**20):
+            digest.update(block)
+    return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _write(path: Path, write: Callable[[Path], object]) -> None:
+    """Write beside, then rename."""
+    part = path.with_name(f"{path.name}.part")
+    write(part)
+    part.replace(path)
+
+
+def check_same_sizes(found: Config, wanted: Config, *, where: str) -> None:
+    """A model that is trained on must have the sizes that the settings name; dropout may differ."""
+    free = {"word_dropout", "grid_dropout", "predictor_dropout", "encoder"}
+    have, want = found.to_dict()["model"], wanted.to_dict()["model"]
+    differing = [f"model.{key} = {have[key]!r}, not {want[key]!r}" for key in have if have[key] != want[key]]
+    differing = [text for text in differing if text.split(" = ")[0].removeprefix("model.") not in free]
+    if differing:
+        raise UsageError(f"{where} has {'; '.join(differing)}: expected the settings to agree (see --set)")

@@ -1,0 +1,121 @@
+"""Texts → documents with entities, on any engine that scores a batch. All but the network itself is here."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridner.batches import Arrays, Encoded, Pieces, plan
+from gridner.config import DecodingConfig
+from gridner.decode import decode
+from gridner.documents import Document
+from gridner.errors import Notes
+from gridner.sentences import Mention, Sentence, entity_of, sentences_of
+from gridner.tags import Relations, TagScheme, probabilities, shifted
+from gridner.windows import merge
+
+TOGETHER = 512  # sentences that are sorted by length and batched
+
+
+class Engine(Protocol):
+    """A network: a batch of B sentences of at most n words → scores [B, n, n, labels]."""
+
+    def scores(self, batch: Arrays) -> NDArray[np.floating]:
+        """Scores of the batch; those past a sentence's length mean nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What the network says about some words of a sentence."""
+
+    sentence: int
+    words: range
+    relations: Relations
+
+
+@dataclass(slots=True)
+class Recognizer:
+    """Finds entities. The result for a text does not depend on what else is asked for at the same time."""
+
+    engine: Engine
+    pieces: Pieces
+    scheme: TagScheme
+    decoding: DecodingConfig
+    one_label: bool = False  # the network is W2NER's: one label a cell, the last is "none"
+    cells: int = 8192  # of a batch, padding included: what bounds the memory
+
+    def __call__(self, text: str) -> Document:
+        """The entities of a text."""
+        return next(self.pipe([Document("text", text)]))
+
+    def pipe(self, documents: Iterable[Document], *, notes: Notes | None = None) -> Iterator[Document]:
+        """The documents with the entities that are found, in their order; those that they have are replaced."""
+        notes = Notes() if notes is None else notes
+        for group in _groups(documents):
+            found = self.mentions((sentence for _, sentences in group for sentence in sentences), notes=notes)
+            for document, sentences in group:
+                entities = [entity_of(one, mention) for one in sentences for mention in next(found)]
+                yield replace(document, entities=tuple(entities))
+
+    def mentions(self, sentences: Iterable[Sentence], *, notes: Notes | None = None) -> Iterator[list[Mention]]:
+        """The mentions of each sentence, best first within a window."""
+        notes = Notes() if notes is None else notes
+        rest = iter(sentences)
+        settings = self.decoding
+        while some := list(islice(rest, TOGETHER)):
+            found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
+            for window in self.windows(some):
+                relations = Relations(
+                    shifted(window.relations.links, settings.link_threshold),
+                    shifted(window.relations.ends, settings.end_threshold),
+                )
+                decoded = decode(
+                    relations, self.scheme.types, threshold=settings.threshold, k=settings.k, limit=settings.limit
+                )
+                if decoded.capped_cells or decoded.capped_mentions:
+                    sentence = some[window.sentence]
+                    place = f"{sentence.document_id}: {sentence.start}-{sentence.end}"
+                    notes.add("sentence where the decoder's caps were reached", place)
+                found[window.sentence].append((window.words, decoded.mentions))
+            for number in range(len(some)):
+                yield list(merge(sorted(found[number], key=lambda pair: pair[0].start)))
+
+    def windows(self, sentences: Sequence[Sentence]) -> Iterator[Window]:
+        """The relations of every window of every sentence, in batches of similar length."""
+        parts: list[tuple[int, range, Encoded]] = []
+        settings = self.decoding
+        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences])
+        for number, whole in enumerate(encoded):
+            for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
+                parts.append((number, words, whole.part(words)))
+        for batch in plan([len(words) for _, words, _ in parts], cells=self.cells):
+            scores = self.engine.scores(self.pieces.collate([parts[place][2] for place in batch]))
+            for row, place in enumerate(batch):
+                number, words, _ = parts[place]
+                yield Window(number, words, self._relations(scores[row, : len(words), : len(words)]))
+
+    def _relations(self, scores: NDArray[np.floating]) -> Relations:
+        tags = probabilities(scores, one_label=self.one_label)
+        return self.scheme.relations(tags, links=self.decoding.links, ends=self.decoding.ends)
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[list[tuple[Document, Sequence[Sentence]]]]:
+    """Documents with their sentences, so many together that batches are full."""
+    group: list[tuple[Document, Sequence[Sentence]]] = []
+    size = 0
+    for document in documents:
+        sentences = sentences_of(document)
+        group.append((document, sentences))
+        size += len(sentences)
+        if size >= TOGETHER:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

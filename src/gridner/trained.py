@@ -1,0 +1,139 @@
+"""A trained network with all that belongs to it: saved, loaded, shared through the Hugging Face hub, used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from huggingface_hub import ModelHubMixin, snapshot_download
+from huggingface_hub.errors import HfHubHTTPError
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from gridner.batches import Arrays, Pieces
+from gridner.checkpoint import ABOUT, CARD, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint, write_checkpoint
+from gridner.config import DecodingConfig
+from gridner.errors import FormatError, GridnerError, UsageError
+from gridner.model.build import build
+from gridner.model.language import language_model_from
+from gridner.model.toe import Batch, Toe
+from gridner.recognizer import Recognizer
+
+
+class TorchEngine:
+    """Scores on torch, on the device where the network is."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.model = model
+
+    @torch.inference_mode()
+    def scores(self, batch: Arrays) -> NDArray[np.floating]:
+        """Scores [B, n, n, labels]."""
+        device = next(self.model.parameters()).device
+        was_training = self.model.training
+        self.model.eval()
+        scores = self.model(Batch(*(torch.from_numpy(array).to(device) for array in batch)))
+        self.model.train(was_training)
+        found: NDArray[np.floating] = scores.float().cpu().numpy()
+        return found
+
+
+class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classification", "discontinuous-ner"]):
+    """A network, its tokenizer and what they were trained for. `save_pretrained`, `from_pretrained`, `push_to_hub`."""
+
+    def __init__(self, model: Toe, checkpoint: Checkpoint, pieces: Pieces, card: str = "") -> None:
+        self.model = model
+        self.checkpoint = checkpoint
+        self.pieces = pieces
+        self.card = card
+        self._hub_mixin_config = None  # what the mixin would write is in gridner.json
+
+    @classmethod
+    def load(cls, directory: str | Path) -> TrainedModel:
+        """From a directory, without network."""
+        checkpoint, pieces = read_checkpoint(directory)
+        path = Path(directory) / WEIGHTS
+        language_model = language_model_from(checkpoint.language_model)
+        model = build(checkpoint.config.model, language_model=language_model, labels=len(checkpoint.scheme.labels))
+        try:
+            load_weights(model, load_file(path), where=str(path))
+        except SafetensorError as error:
+            raise FormatError(f"{path}: {error}, expected safetensors") from None
+        card = Path(directory) / CARD
+        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+        return cls(model.eval(), checkpoint, pieces, text)
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> TrainedModel:
+        """From a directory, or from the hub by its name there."""
+        try:
+            return super().from_pretrained(pretrained_model_name_or_path, **options)
+        except GridnerError:
+            raise
+        except (OSError, ValueError, HfHubHTTPError) as error:
+            said = f"{pretrained_model_name_or_path}: cannot be had ({' '.join(str(error).split()):.160})"
+            raise UsageError(f"{said}, expected a folder or a name on the hub") from None
+
+    def recognizer(self, **decoding: Any) -> Recognizer:
+        """A recognizer on it, with its own decoding settings but for those given."""
+        config = self.checkpoint.config
+        return recognizer_of(self.model, self.checkpoint, self.pieces, replace(config.decoding, **decoding))
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        tensors = {name: tensor.contiguous() for name, tensor in self.model.state_dict().items()}
+        write_checkpoint(
+            save_directory,
+            self.checkpoint,
+            tokenizer=self.pieces.tokenizer,
+            write_weights=lambda path: save_file(tensors, path),
+            card=self.card,
+        )
+
+    @classmethod
+    def _from_pretrained(  # the mixin says which arguments there are
+        cls,
+        *,
+        model_id: str,
+        revision: str | None,
+        cache_dir: str | Path | None,
+        force_download: bool,
+        local_files_only: bool,
+        token: str | bool | None,
+        **_: Any,
+    ) -> TrainedModel:
+        if Path(model_id).is_dir():
+            return cls.load(model_id)
+        folder = snapshot_download(
+            model_id,
+            revision=revision,
+            cache_dir=cache_dir,
+            force_download=force_download,
+            local_files_only=local_files_only,
+            token=token,
+            allow_patterns=[ABOUT, TOKENIZER, WEIGHTS, CARD],
+        )
+        return cls.load(folder)
+
+
+def recognizer_of(
+    model: torch.nn.Module, checkpoint: Checkpoint, pieces: Pieces, decoding: DecodingConfig
+) -> Recognizer:
+    """A recognizer on a network."""
+    one_label = checkpoint.config.model.architecture == "w2ner"
+    return Recognizer(TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label)
+
+
+def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:
+    """Put tensors into a network that has exactly these."""
+    own = model.state_dict()
+    for name in sorted(own.keys() | tensors.keys()):
+        found = tuple(tensors[name].shape) if name in tensors else None
+        expected = tuple(own[name].shape) if name in own else None
+        if found != expected:
+            raise FormatError(f"{where}: {name} has shape {found}, expected {expected}")
+    model.load_state_dict(dict(tensors))

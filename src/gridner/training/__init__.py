@@ -1,0 +1,6 @@
+"""Training: documents → a model directory."""
+
+from gridner.training.data import Part, part_of
+from gridner.training.run import Task, train
+
+__all__ = ["Part", "Task", "part_of", "train"]

@@ -1,0 +1,41 @@
+"""A picture of a training: loss and dev scores by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+def draw_curves(history: Sequence[Mapping[str, float]], path: Path, *, title: str) -> None:
+    """Write a PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    epochs = [row["epoch"] for row in history]
+    figure = Figure(figsize=(7, 4), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    left = figure.add_subplot()
+    left.plot(epochs, [row["loss"] for row in history], color="#888888", linestyle="--", label="training loss")
+    left.set_yscale("log")
+    left.set_xlabel("epoch")
+    left.set_ylabel("loss a cell")
+    left.xaxis.set_major_locator(MaxNLocator(integer=True))
+    lines = list(left.get_lines())
+    curves = {"all F1": ("#0b6e99", "dev F1"), "discontinuous F1": ("#c4541a", "dev F1, discontinuous only")}
+    if any("all F1" in row for row in history):
+        right = left.twinx()
+        for key, (colour, label) in curves.items():
+            lines += right.plot(
+                epochs,
+                [100 * row.get(key, 0.0) for row in history],
+                color=colour,
+                marker="o",
+                markersize=3,
+                label=label,
+            )
+        right.set_ylabel("F1, %")
+        right.set_ylim(0, 100)
+    left.legend(handles=lines, loc="center right", frameon=False)
+    left.set_title(title, fontsize=10)
+    figure.savefig(path, format="png")

@@ -1,0 +1,201 @@
+"""The training loop: steps of the paper's loss, a dev score after each epoch, snapshots on the way."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+
+from gridner.batches import Pieces, plan
+from gridner.config import TrainConfig
+from gridner.errors import UsageError
+from gridner.evaluate import Evaluation
+from gridner.loss import cell_loss, one_label_loss
+from gridner.model.toe import Batch, Toe
+from gridner.tags import TagScheme
+from gridner.training.data import Example, TrainingSet
+from gridner.training.snapshot import State, load_state, save_best, save_state
+from gridner.training.stopping import Stop
+
+
+class Watcher(Protocol):
+    """Who is told how the training goes."""
+
+    def step(self, state: State, steps: int, loss: float) -> None:
+        """After each step; `steps` is how many an epoch has."""
+        ...
+
+    def epoch(self, state: State) -> None:
+        """After each epoch and its dev score, the last of `state.history`."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Loop:
+    """A network and what it is trained with."""
+
+    model: Toe
+    scheme: TagScheme
+    pieces: Pieces
+    data: TrainingSet
+    config: TrainConfig
+    seed: int
+    fingerprint: str
+    folder: Path  # of the snapshots
+    accelerator: Accelerator
+    evaluate: Callable[[], Evaluation | None]  # the dev score; None without dev documents
+    watcher: Watcher
+    stop: Stop
+
+    def run(self, *, resume: bool) -> State:
+        """Train to the end, or until `stop` is asked for. The best weights are in the folder."""
+        optimizer = _optimizer(self.model, self.config, self.accelerator.device)
+        self.model.to(self.accelerator.device)
+        state = load_state(self.folder, self.fingerprint, self.model, optimizer) if resume else None
+        if state is None:
+            state = State(self.fingerprint)
+        model, prepared = self.accelerator.prepare(self.model, optimizer)
+        if self.accelerator.scaler is not None and state.scaler:
+            self.accelerator.scaler.load_state_dict(state.scaler)
+        steps = self.data.steps
+        saved = began = time.monotonic()
+        before = state.seconds
+        while state.epoch < self.config.epochs and not self._finished(state):
+            batches = self.data.epoch(self.seed, state.epoch)
+            while state.step < steps:
+                number = state.epoch * steps + state.step
+                _set_rates(prepared, self.config, number, steps * self.config.epochs)
+                loss, cells = self._step(model, prepared, batches[state.step], number)
+                state.step, state.loss, state.cells = state.step + 1, state.loss + loss, state.cells + cells
+                state.seconds = before + time.monotonic() - began
+                self.watcher.step(state, steps, loss / cells)
+                if self.stop.asked or time.monotonic() - saved > 60 * self.config.snapshot_minutes:
+                    self._save(state, optimizer)
+                    saved = time.monotonic()
+                    self.stop.check()
+            self._save(state, optimizer)
+            self._score(state)
+            state.seconds = before + time.monotonic() - began
+            state.epoch, state.step, state.loss, state.cells = state.epoch + 1, 0, 0.0, 0
+            self._save(state, optimizer)
+            saved = time.monotonic()
+            self.watcher.epoch(state)
+            self.stop.check()
+        return state
+
+    def _finished(self, state: State) -> bool:
+        patience = self.config.patience
+        return bool(patience and state.best_epoch and state.epoch - state.best_epoch >= patience)
+
+    def _step(
+        self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, examples: Sequence[Example], number: int
+    ) -> tuple[float, int]:
+        """One step of the optimiser: the loss summed over all real cells, and their number.
+
+        The loss is the mean over the real cells of the whole step, however it is split among micro-batches and
+        processes. (Processes average their gradients, hence the factor.)
+        """
+        accelerator = self.accelerator
+        torch.manual_seed(_draw(self.seed, number, accelerator.process_index))
+        cells = sum(example.cells for example in examples)
+        own = sorted(examples, key=lambda example: example.cells)[
+            accelerator.process_index :: accelerator.num_processes
+        ]
+        weight = accelerator.num_processes / cells if own else 0.0
+        own = own or [examples[0]]  # every process must take part in the exchange
+        total = torch.zeros((), device=accelerator.device)
+        model.train()
+        batches = list(plan([len(example.words.words) for example in own], cells=self.config.cells))
+        for part, places in enumerate(batches):
+            last = part == len(batches) - 1
+            with nullcontext() if last else accelerator.no_sync(model):
+                loss = self._loss(model, [own[place] for place in places])
+                accelerator.backward(loss * weight)
+            total += loss.detach() * bool(weight)
+        accelerator.clip_grad_norm_(model.parameters(), self.config.clip)
+        optimizer.step()
+        optimizer.zero_grad()
+        if accelerator.num_processes > 1:
+            total = accelerator.reduce(total)
+        value = float(total)
+        if not math.isfinite(value):
+            raise UsageError(
+                f"the loss is {value} at step {number + 1}, expected a number: try a lower train.rate or encoder_rate"
+            )
+        return value, cells
+
+    def _loss(self, model: torch.nn.Module, examples: Sequence[Example]) -> torch.Tensor:
+        device = self.accelerator.device
+        arrays = self.pieces.collate([example.words for example in examples])
+        batch = Batch(*(torch.from_numpy(array).to(device) for array in arrays))
+        n = int(arrays.lengths.max())
+        gold = np.zeros((len(examples), n, n, len(self.scheme.labels)), dtype=np.bool_)
+        for row, example in enumerate(examples):
+            words = len(example.words.words)
+            gold[row, :words, :words] = self.scheme.encode(example.mentions, words)
+        scores = model(batch).float()
+        loss = one_label_loss if scores.shape[-1] > len(self.scheme.labels) else cell_loss
+        return loss(scores, torch.from_numpy(gold).to(device), batch.lengths)
+
+    def _score(self, state: State) -> None:
+        """The dev score of the epoch, by the first process; the best weights are kept."""
+        if self.accelerator.is_main_process:
+            row: dict[str, float] = {
+                "epoch": state.epoch + 1,
+                "loss": state.loss / state.cells,
+                "seconds": round(state.seconds, 1),
+            }
+            evaluation = self.evaluate()
+            score = float(state.epoch + 1)  # without dev the last epoch is the best
+            if evaluation is not None:
+                score = evaluation.score().f1
+                for name in evaluation.slices:
+                    one = evaluation.score(name)
+                    row |= {f"{name} P": one.precision, f"{name} R": one.recall, f"{name} F1": one.f1}
+            state.history.append(row)
+            if score > state.best:
+                state.best, state.best_epoch = score, state.epoch + 1
+                save_best(self.folder, self.model)
+        if self.accelerator.num_processes > 1:
+            shared = broadcast_object_list([state.best, state.best_epoch])
+            state.best, state.best_epoch = shared
+
+    def _save(self, state: State, optimizer: torch.optim.Optimizer) -> None:
+        if self.accelerator.is_main_process:
+            scaler = self.accelerator.scaler
+            state.scaler = scaler.state_dict() if scaler is not None else {}
+            save_state(self.folder, state, self.model, optimizer)
+
+
+def _optimizer(model: Toe, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
+    """AdamW with a rate for the encoder and one for the rest."""
+    pretrained = model.encoder.language_model
+    if config.frozen_embeddings:
+        pretrained.get_input_embeddings().weight.requires_grad_(False)  # type: ignore[operator]
+    inside = set(pretrained.parameters())
+    encoder = [parameter for parameter in pretrained.parameters() if parameter.requires_grad]
+    rest = [parameter for parameter in model.parameters() if parameter not in inside]
+    groups = [{"params": encoder, "lr": config.encoder_rate}, {"params": rest, "lr": config.rate}]
+    return torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=device.type in ("cpu", "cuda"))
+
+
+def _set_rates(optimizer: torch.optim.Optimizer, config: TrainConfig, number: int, total: int) -> None:
+    """Warm-up, then linear decay to zero."""
+    warm = config.warmup * total
+    share = (number + 1) / warm if number < warm else (total - number) / max(1.0, total - warm)
+    for group, rate in zip(optimizer.param_groups, (config.encoder_rate, config.rate), strict=True):
+        group["lr"] = rate * min(1.0, share)
+
+
+def _draw(seed: int, number: int, process: int) -> int:
+    """The seed of a step's dropout: it follows from the run's seed, so that a run that goes on draws the same."""
+    return ((seed * 1_000_003 + number) * 1_009 + process) % 2**63

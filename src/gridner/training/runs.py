@@ -1,0 +1,122 @@
+"""Several trainings: seeds and folds, with mean and deviation."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from gridner.documents import Document
+from gridner.errors import Notes, UsageError
+from gridner.formats.files import write_text, write_whole
+from gridner.training.data import Part
+from gridner.training.loop import Watcher
+from gridner.training.run import Task, train
+
+SPLIT_SEED = 0  # which documents are held out does not depend on the seed of the training
+MEASURES = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A measure over several runs. The deviation is that of a sample; 0 for one run."""
+
+    mean: float
+    deviation: float
+    runs: int
+
+
+def hold_out(part: Part, share: float) -> tuple[Part, Part]:
+    """Two parts: the rest, and a share of the documents, at least one."""
+    documents = sorted(part.documents, key=lambda document: document.id)
+    if len(documents) < 2:
+        raise UsageError(f"{len(documents)} document, expected at least two to hold some out as dev; name a dev corpus")
+    Random(SPLIT_SEED).shuffle(documents)
+    count = min(len(documents) - 1, max(1, round(share * len(documents))))
+    return _only(part, documents[count:]), _only(part, documents[:count])
+
+
+def folds_of(part: Part, count: int) -> list[tuple[Part, Part]]:
+    """For each fold the rest, and the fold."""
+    documents = sorted(part.documents, key=lambda document: document.id)
+    if not 2 <= count <= len(documents):
+        raise UsageError(f"{count} folds of {len(documents)} documents, expected from 2 to the number of documents")
+    Random(SPLIT_SEED).shuffle(documents)
+    parts = [documents[number::count] for number in range(count)]
+    return [
+        (_only(part, [one for other in parts if other is not held for one in other]), _only(part, held))
+        for held in parts
+    ]
+
+
+def _only(part: Part, documents: Sequence[Document]) -> Part:
+    ids = {document.id for document in documents}
+    return Part(
+        tuple(document for document in part.documents if document.id in ids),
+        tuple(sentence for sentence in part.sentences if sentence.document_id in ids),
+    )
+
+
+def train_all(
+    tasks: Mapping[str, Task],
+    *,
+    seeds: Sequence[int],
+    output: Path,
+    resume: bool,
+    watcher: Callable[[str], Watcher | None],
+    notes: Notes,
+) -> dict[str, Mapping[str, Any]]:
+    """Every task with every seed. One run goes to `output` itself, several to folders in it, with a summary."""
+    runs = [
+        ("/".join(filter(None, (name, f"seed-{seed}" if len(seeds) > 1 else ""))), task, seed)
+        for name, task in tasks.items()
+        for seed in seeds
+    ]
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, task, seed in runs:
+        folder = output / name if name else output
+        found[name] = train(
+            replace(task, output=folder),
+            seed=seed,
+            resume=resume and folder.exists(),
+            watcher=watcher(name),
+            notes=notes,
+        )
+    if len(runs) > 1 and all(found.values()):
+        text = json.dumps({"runs": sorted(found), "scores": summary_json(found)}, indent=1)
+        write_whole(output / "summary.json", lambda part: write_text(part, text), folder=False, force=True)
+    return found
+
+
+def summary(runs: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, dict[str, Spread]]:
+    """Slice → measure → mean and deviation over the runs that have the slice."""
+    spreads: dict[str, dict[str, Spread]] = {}
+    every = [facts["scores"][part]["exact"] for facts in runs.values() if part in facts["scores"]]
+    for name in dict.fromkeys(name for scores in every for name in scores):
+        rows = [scores[name] for scores in every if name in scores]
+        spreads[name] = {measure: spread([row[measure] for row in rows]) for measure in MEASURES}
+    return spreads
+
+
+def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The summary of dev and of test, as plain data."""
+    return {
+        part: {
+            name: {
+                measure: {"mean": at.mean, "deviation": at.deviation, "runs": at.runs} for measure, at in row.items()
+            }
+            for name, row in summary(runs, part).items()
+        }
+        for part in ("dev", "test")
+        if any(part in facts["scores"] for facts in runs.values())
+    }
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Mean and deviation."""
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return Spread(statistics.fmean(values), deviation, len(values))

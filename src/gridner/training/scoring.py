@@ -1,0 +1,105 @@
+"""Scores of a network on documents, and decoding thresholds chosen by them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridner.decode import decode
+from gridner.documents import Document, Entity, Fragment, extent
+from gridner.evaluate import Evaluation
+from gridner.recognizer import TOGETHER, Recognizer
+from gridner.sentences import Sentence, entity_of
+from gridner.tags import Relations
+from gridner.training.data import Part
+from gridner.windows import owner
+
+LOWEST = 0.05  # threshold that is tried
+GRID = (*np.arange(0.05, 0.951, 0.05).round(2).tolist(),)
+Key = tuple[str, tuple[Fragment, ...]]
+
+
+def predictions(recognizer: Recognizer, part: Part) -> list[Document]:
+    """The documents with the entities that are found."""
+    found: dict[str, list[Entity]] = defaultdict(list)
+    for sentence, mentions in zip(part.sentences, recognizer.mentions(part.sentences), strict=True):
+        found[sentence.document_id] += [entity_of(sentence, mention) for mention in mentions]
+    return [replace(document, entities=tuple(found[document.id])) for document in part.documents]
+
+
+def evaluation_of(part: Part, predicted: Sequence[Document]) -> Evaluation:
+    """All scores and slices."""
+    sentences: dict[str, list[Sentence]] = defaultdict(list)
+    for sentence in part.sentences:
+        sentences[sentence.document_id].append(sentence)
+    result = Evaluation()
+    for gold, answer in zip(part.documents, predicted, strict=True):
+        result.add(gold, answer, sentences=sentences[gold.id])
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The pair that gives the best F1, and that F1."""
+
+    link: float
+    end: float
+    f1: float
+
+
+def best_thresholds(recognizer: Recognizer, part: Part) -> Thresholds:
+    """Thresholds of links and of head and tail with the best F1 on the documents; the nearest to 0.5 among equals.
+
+    Mentions are decoded once, at the lowest thresholds; each is found at (link, end) if its weakest link and its
+    head–tail relation exceed them. (The decoder's caps are on the best, so they leave out none that matter.)
+    """
+    link, end, right = _candidates(recognizer, part)
+    gold = sum(len({_key(document, entity) for entity in document.entities}) for document in part.documents)
+    best = Thresholds(0.5, 0.5, -1.0)
+    pairs = sorted(((a, b) for a in GRID for b in GRID), key=lambda pair: abs(pair[0] - 0.5) + abs(pair[1] - 0.5))
+    for a, b in pairs:
+        kept = (link > a) & (end > b)
+        f1 = 2 * int(right[kept].sum()) / max(1, int(kept.sum()) + gold)
+        if f1 > best.f1 + 1e-9:
+            best = Thresholds(a, b, f1)
+    return best
+
+
+def _candidates(
+    recognizer: Recognizer, part: Part
+) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.bool_]]:
+    """Of every mention at the lowest thresholds: its weakest link, its head–tail relation, whether it is right."""
+    texts = {document.id: document for document in part.documents}
+    golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
+    types, settings = recognizer.scheme.types, recognizer.decoding
+    rows: list[tuple[float, float, bool]] = []
+    for start in range(0, len(part.sentences), TOGETHER):
+        some = part.sentences[start : start + TOGETHER]
+        windows = list(recognizer.windows(some))
+        ranges: dict[int, list[range]] = defaultdict(list)
+        for window in windows:
+            ranges[window.sentence].append(window.words)
+        for window in windows:
+            ends = window.relations.ends
+            relations = Relations(window.relations.links, (ends > LOWEST).astype(ends.dtype))
+            found = decode(relations, types, threshold=LOWEST, k=settings.k, limit=settings.limit)
+            sentence = some[window.sentence]
+            every = sorted(ranges[window.sentence], key=lambda words: words.start)
+            for mention in found.mentions:
+                head, tail = window.words.start + mention.head, window.words.start + mention.tail
+                if owner(every, head, tail) == window.words:
+                    kind = types.index(mention.type)
+                    moved = replace(mention, words=tuple(window.words.start + word for word in mention.words))
+                    key = _key(texts[sentence.document_id], entity_of(sentence, moved))
+                    score = float(ends[mention.head, mention.tail, kind])
+                    rows.append((mention.score or 0.0, score, key in golds[sentence.document_id]))
+    table = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return table[:, 0], table[:, 1], table[:, 2].astype(np.bool_)
+
+
+def _key(document: Document, entity: Entity) -> Key:
+    return entity.type, extent(document.text, entity)

@@ -1,0 +1,100 @@
+"""The state of a training, as one file that is whole or not there: a run that is killed goes on from it.
+
+Weights and optimiser as tensors, all else as JSON in the same safetensors file. Neither random states nor a scheduler
+are kept: what a step draws follows from the seed and its number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+
+from gridner.errors import FormatError, OutputError
+
+STATE, BEST = "state.safetensors", "best.safetensors"
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # of AdamW
+
+
+@dataclass(slots=True)
+class State:
+    """Where a training stands."""
+
+    fingerprint: str  # of the settings and the data
+    epoch: int = 0  # whole ones that are behind
+    step: int = 0  # within the epoch
+    loss: float = 0.0  # sum over the cells of this epoch
+    cells: int = 0
+    seconds: float = 0.0  # spent training, over all starts
+    best: float = -1.0  # dev F1
+    best_epoch: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)  # one for each epoch
+    scaler: dict[str, float] = field(default_factory=dict)  # of mixed precision
+
+
+def save_state(folder: Path, state: State, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Write the snapshot, beside and then over the one before."""
+    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
+    for name, parameter in model.named_parameters():
+        for moment, tensor in optimizer.state.get(parameter, {}).items():
+            tensors[f"optimizer/{name}/{moment}"] = tensor
+    _save(folder / STATE, tensors, {"state": json.dumps(asdict(state))})
+
+
+def load_state(
+    folder: Path, fingerprint: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> State | None:
+    """Put the snapshot's tensors in place; None where there is no snapshot."""
+    path = folder / STATE
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            state = State(**json.loads(file.metadata()["state"]))
+        if state.fingerprint != fingerprint:
+            raise FormatError(f"{path}: of a run with other settings or data, expected the same to go on with --resume")
+        tensors = load_file(path)
+        model.load_state_dict({name[6:]: tensor for name, tensor in tensors.items() if name.startswith("model/")})
+        for name, parameter in model.named_parameters():
+            moments = {moment: tensors.get(f"optimizer/{name}/{moment}") for moment in MOMENTS}
+            found = {moment: _beside(tensor, parameter) for moment, tensor in moments.items() if tensor is not None}
+            if found:
+                optimizer.state[parameter] = found
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise FormatError(f"{path}: {str(error)[:200]}, expected a snapshot of this run") from None
+    return state
+
+
+def save_best(folder: Path, model: torch.nn.Module) -> None:
+    """Keep the weights of the best epoch so far."""
+    _save(folder / BEST, model.state_dict(), {})
+
+
+def load_best(folder: Path, model: torch.nn.Module) -> None:
+    """Put the best weights in place."""
+    path = folder / BEST
+    try:
+        model.load_state_dict(load_file(path))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise FormatError(f"{path}: {str(error)[:200]}, expected the weights of the best epoch") from None
+
+
+def _beside(tensor: torch.Tensor, parameter: torch.nn.Parameter) -> torch.Tensor:
+    return tensor if tensor.ndim == 0 else tensor.to(parameter.device)  # step counts stay where AdamW wants them
+
+
+def _save(path: Path, tensors: Mapping[str, Any], metadata: dict[str, str]) -> None:
+    part = path.with_name(f"{path.name}.part")
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, part, metadata=metadata)
+        part.replace(path)
+    except (OSError, SafetensorError) as error:
+        part.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written ({error})") from None

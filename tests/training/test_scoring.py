@@ -1,0 +1,63 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gridner.batches import Arrays
+from gridner.config import DecodingConfig
+from gridner.recognizer import Recognizer
+from gridner.tags import TagScheme
+from gridner.training.scoring import GRID, best_thresholds, evaluation_of, predictions
+from small import Gold, part, word_pieces
+
+
+class Unsure:
+    """Right answers with noise that depends on the sentence alone."""
+
+    def __init__(self, gold: Gold, seed: int) -> None:
+        self.gold = gold
+        self.seed = seed
+
+    def scores(self, batch: Arrays) -> NDArray[np.floating]:
+        scores = self.gold.scores(batch) / 2
+        for row, length in enumerate(batch.lengths):
+            random = np.random.default_rng([self.seed, *batch.pieces[row, :length]])
+            scores[row, :length, :length] += random.normal(-1, 2, (length, length, scores.shape[-1]))
+        return scores
+
+
+def unsure(seed: int, **decoding: object) -> Recognizer:
+    sentences = part().sentences
+    pieces, scheme = word_pieces(sentences), TagScheme(("Sign",))
+    engine = Unsure(Gold(sentences, pieces, scheme), seed)
+    return Recognizer(engine, pieces, scheme, DecodingConfig(k=50, **decoding))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_thresholds_are_those_with_the_best_score(seed: int) -> None:
+    found = best_thresholds(unsure(seed), part())
+
+    def f1(link: float, end: float) -> float:
+        recognizer = unsure(seed, link_threshold=link, end_threshold=end)
+        return evaluation_of(part(), predictions(recognizer, part())).score().f1
+
+    assert f1(found.link, found.end) == pytest.approx(found.f1)
+    coarse = GRID[::3]
+    assert found.f1 >= max(f1(link, end) for link in coarse for end in coarse) - 1e-9
+    assert found.f1 > f1(0.5, 0.5) or (found.link, found.end) == (0.5, 0.5)
+
+
+def test_windows_of_a_sentence_count_once() -> None:
+    narrow = unsure(1, max_words=5, overlap=3)
+    found = best_thresholds(narrow, part())
+    chosen = replace(narrow.decoding, link_threshold=found.link, end_threshold=found.end)
+    again = evaluation_of(part(), predictions(replace(narrow, decoding=chosen), part()))
+    assert again.score().f1 == pytest.approx(found.f1)
+
+
+def test_predictions_replace_the_entities_of_their_documents() -> None:
+    found = predictions(unsure(2), part())
+    assert [document.id for document in found] == [document.id for document in part().documents]
+    assert [document.text for document in found] == [document.text for document in part().documents]
+    assert all(entity.score is not None for document in found for entity in document.entities)

@@ -1,0 +1,279 @@
+"""A training as its users meet it: whole, stopped, killed, gone on with, continued with new types."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from safetensors.numpy import load_file
+
+from gridner.checkpoint import ABOUT, WEIGHTS
+from gridner.documents import Entity
+from gridner.errors import FormatError, Notes, OutputError, UsageError
+from gridner.formats import read
+from gridner.trained import TrainedModel
+from gridner.training import Task, train
+from gridner.training.data import part_of
+from gridner.training.runs import folds_of, spread, summary, train_all
+from gridner.training.snapshot import State
+from gridner.training.stopping import Stopped
+from small import documents, part, tiny_config
+
+
+@dataclass
+class Watch:
+    """Remembers the losses and does something at a step."""
+
+    at: int = -1
+    then: Callable[[], object] = lambda: None
+    losses: list[float] = field(default_factory=list)
+
+    def step(self, state: State, steps: int, loss: float) -> None:
+        self.losses.append(loss)
+        if len(self.losses) == self.at:
+            self.then()
+
+    def epoch(self, state: State) -> None:
+        pass
+
+
+def task(output: Path, **settings: object) -> Task:
+    return Task(config=tiny_config(**settings), train=part(), dev=part(), output=output, command="gridner train …")
+
+
+def weights(folder: Path) -> dict[str, bytes]:
+    return {name: tensor.tobytes() for name, tensor in load_file(folder / WEIGHTS).items()}
+
+
+def test_a_model_directory_has_all_that_belongs_to_it(tmp_path: Path) -> None:
+    facts = train(replace(task(tmp_path / "m"), test=part(3)), seed=4)
+    names = {path.name for path in (tmp_path / "m").iterdir()}
+    assert names == {ABOUT, WEIGHTS, "tokenizer.json", "README.md", "log.csv", "curves.png", "dev.jsonl", "test.jsonl"}
+    card = (tmp_path / "m" / "README.md").read_text()
+    for said in (
+        "gridner train …",
+        "seed 4",
+        "| train | 6 | 7 | 11 | 6 |",
+        "## Scores on dev",
+        "## Scores on test",
+        "torch",
+    ):
+        assert said in card
+    assert "shoulder" not in "".join((tmp_path / "m" / name).read_text() for name in ("README.md", "dev.jsonl", ABOUT))
+    rows = list(csv.DictReader((tmp_path / "m" / "log.csv").read_text().splitlines()))
+    assert [row["epoch"] for row in rows] == ["1", "2"]
+    assert {"loss", "all F1", "discontinuous F1", "type:Sign F1", "overlap:right R"} <= rows[0].keys()
+    assert (tmp_path / "m" / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert facts["scores"]["dev"]["documents"] == 6
+    assert facts == json.loads((tmp_path / "m" / ABOUT).read_text())["training"]
+
+
+def test_predictions_that_were_kept_are_those_of_the_saved_model(tmp_path: Path) -> None:
+    facts = train(task(tmp_path / "m", epochs=30, batch_size=1, rate=1e-2, tune_thresholds=True))
+    assert facts["scores"]["dev"]["exact"]["all"]["tp"]
+    texts = tmp_path / "texts"
+    texts.mkdir()
+    for document in documents():
+        (texts / f"{document.id}.txt").write_text(document.text)
+    kept = list(read(tmp_path / "m" / "dev.jsonl", texts=texts))
+    found = list(TrainedModel.load(tmp_path / "m").recognizer().pipe(documents()))
+    assert [set(document.entities) for document in kept] == [set(document.entities) for document in found]
+
+
+def test_a_seed_fixes_everything(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train(task(tmp_path / name, coordinations=0.5), seed=seed)
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+    assert weights(tmp_path / "a") != weights(tmp_path / "c")
+
+
+@pytest.mark.parametrize("at", [1, 3, 4, 5, 8])  # 4 steps an epoch: within it, at its end, at the very end
+def test_a_run_that_was_stopped_ends_like_one_that_was_not(tmp_path: Path, at: int) -> None:
+    train(task(tmp_path / "whole"))
+    watch = Watch(at, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(Stopped):
+        train(task(tmp_path / "stopped"), watcher=watch)
+    assert len(watch.losses) == at
+    with pytest.raises(FormatError, match="has not ended"):
+        TrainedModel.load(tmp_path / "stopped")
+    train(task(tmp_path / "stopped"), resume=True)
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
+    assert (tmp_path / "stopped" / "dev.jsonl").read_text() == (tmp_path / "whole" / "dev.jsonl").read_text()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from test_train import Watch, task
+from gridner.training import train
+at = int(sys.argv[2])
+train(task(Path(sys.argv[1]), snapshot_minutes=1e-9), watcher=Watch(at, lambda: os.kill(os.getpid(), signal.SIGKILL)))
+"""
+
+
+@pytest.mark.parametrize("at", [1, 4, 6])
+def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, at: int) -> None:
+    """Killed without a word: what counts is what the disk has. Snapshots are written after every step."""
+    train(task(tmp_path / "whole"))
+    places = os.pathsep.join(map(str, (Path(__file__).parent, Path(__file__).parents[1])))
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "killed"), str(at)]
+    done = subprocess.run(
+        command, check=False, env={**os.environ, "PYTHONPATH": places}, capture_output=True, text=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    watch = Watch()
+    train(task(tmp_path / "killed"), resume=True, watcher=watch)
+    assert len(watch.losses) == 8 - at + 1  # the step in which it died is done again
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+
+
+def test_a_run_that_is_done_is_not_done_again(tmp_path: Path) -> None:
+    first = train(task(tmp_path / "m"))
+    watch = Watch()
+    assert train(task(tmp_path / "m"), resume=True, watcher=watch) == first
+    assert not watch.losses
+
+
+def test_only_the_same_run_is_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        train(task(tmp_path / "m"), watcher=Watch(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    with pytest.raises(OutputError, match="exists and is not empty"):
+        train(task(tmp_path / "m"))
+    with pytest.raises(FormatError, match="other settings or data"):
+        train(task(tmp_path / "m", rate=0.5), resume=True)
+    with pytest.raises(FormatError, match="other settings or data"):
+        train(replace(task(tmp_path / "m"), train=part(4)), resume=True)
+    train(task(tmp_path / "m", snapshot_minutes=3.0), resume=True)
+    with pytest.raises(OutputError, match="a finished run with other settings or data"):
+        train(task(tmp_path / "m"), seed=2, resume=True)
+
+
+def test_other_folders_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    for resume in (False, True):
+        with pytest.raises(OutputError, match="not empty"):
+            train(task(tmp_path), resume=resume)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    watch = Watch()
+    with pytest.raises(OutputError, match="cannot be written"):
+        train(task(tmp_path / "file" / "model"), watcher=watch)
+    assert not watch.losses
+
+
+def test_a_full_disk_is_found_before_the_first_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
+    watch = Watch()
+    with pytest.raises(OutputError, match=r"0 MB are free, expected at least \d+ MB"):
+        train(task(tmp_path / "m"), watcher=watch)
+    assert not watch.losses
+
+
+def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:
+    facts = train(task(tmp_path / "m", epochs=50, rate=1e-9, encoder_rate=1e-9, patience=2))
+    assert (facts["epochs"], facts["best_epoch"]) == (3, 1)
+
+
+def test_without_dev_the_last_epoch_counts(tmp_path: Path) -> None:
+    facts = train(replace(task(tmp_path / "m"), dev=None))
+    assert facts["best_epoch"] == 2
+    assert facts["scores"] == {}
+
+
+def test_new_types_join_what_a_model_knows(tmp_path: Path) -> None:
+    train(task(tmp_path / "old", epochs=1))
+    more = documents()
+    more[4] = replace(more[4], entities=(Entity("Absence", more[5].entities[0].fragments),))
+    wider = part_of(more, notes=Notes(), name="train")
+    new = replace(task(tmp_path / "new", rate=1e-12, encoder_rate=1e-12), train=wider, dev=wider, init=tmp_path / "old")
+    train(new)
+    old_one, new_one = TrainedModel.load(tmp_path / "old"), TrainedModel.load(tmp_path / "new")
+    assert new_one.checkpoint.types == ("Absence", "Sign")
+    old, now = old_one.model.state_dict(), new_one.model.state_dict()
+    labels = new_one.checkpoint.scheme.labels
+    rows = [labels.index(label) for label in old_one.checkpoint.scheme.labels]
+    assert now["predictor.grid_out.weight"][rows].allclose(old["predictor.grid_out.weight"], atol=1e-6)
+    bilinear = now["predictor.bilinear.weight"].view(len(labels), 8, 8)[rows]
+    assert bilinear.flatten(0, 1).allclose(old["predictor.bilinear.weight"], atol=1e-6)
+    assert now["convolution.mlp.weight"].allclose(old["convolution.mlp.weight"], atol=1e-6)
+
+
+def test_a_model_of_other_sizes_cannot_be_gone_on_from(tmp_path: Path) -> None:
+    train(task(tmp_path / "old", epochs=1))
+    config = tiny_config()
+    other = replace(config, model=replace(config.model, hidden=9))
+    with pytest.raises(UsageError, match=r"has model\.hidden = 8, not 9"):
+        train(replace(task(tmp_path / "new"), config=other, init=tmp_path / "old"))
+    with pytest.raises(FormatError, match="not a gridner model"):
+        train(replace(task(tmp_path / "new"), init=tmp_path))
+
+
+def test_the_w2ner_preset_trains(tmp_path: Path) -> None:
+    config = tiny_config(epochs=25, batch_size=1, rate=1e-2)
+    model = replace(config.model, architecture="w2ner", trem=False, tags="NNW+THW", width=32)
+    still = replace(model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
+    facts = train(replace(task(tmp_path / "m"), config=replace(config, model=still)))
+    assert facts["scores"]["dev"]["exact"]["all"]["f1"] == 1
+
+
+def test_a_corpus_without_entities_is_refused(tmp_path: Path) -> None:
+    bare = part_of([replace(document, entities=()) for document in documents()], notes=Notes(), name="train")
+    with pytest.raises(UsageError, match="train: no entities in 6 documents"):
+        train(replace(task(tmp_path / "m"), train=bare))
+
+
+def test_a_type_that_train_does_not_have_is_refused(tmp_path: Path) -> None:
+    strange = documents()
+    strange[2] = replace(strange[2], entities=(Entity("Drug", strange[2].entities[0].fragments),))
+    with pytest.raises(UsageError, match="dev: type Drug in document note-2, expected those of train: Sign"):
+        train(replace(task(tmp_path / "m"), dev=part_of(strange, notes=Notes(), name="dev")))
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"precision": "bf16"}, "train.precision is bf16, expected auto or fp32 on cpu"),
+        ({"device": "mps"}, "device is mps"),
+    ],
+)
+def test_what_the_machine_does_not_have_is_refused(tmp_path: Path, settings: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        train(task(tmp_path / "m", **settings))
+
+
+def test_a_loss_that_runs_away_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the loss is (nan|inf) at step \d+.*lower train.rate"):
+        train(task(tmp_path / "m", epochs=20, rate=1e30, encoder_rate=1e30, clip=1e30))
+
+
+def test_seeds_and_folds_give_a_summary(tmp_path: Path) -> None:
+    tasks = {
+        f"fold-{number}": replace(task(tmp_path, epochs=1), train=rest, dev=None, test=held)
+        for number, (rest, held) in enumerate(folds_of(part(), 2), start=1)
+    }
+    found = train_all(
+        tasks, seeds=(1, 2), output=tmp_path / "out", resume=False, watcher=lambda name: None, notes=Notes()
+    )
+    assert list(found) == ["fold-1/seed-1", "fold-1/seed-2", "fold-2/seed-1", "fold-2/seed-2"]
+    assert all((tmp_path / "out" / name / ABOUT).is_file() for name in found)
+    scores = json.loads((tmp_path / "out" / "summary.json").read_text())["scores"]["test"]
+    every = [facts["scores"]["test"]["exact"]["all"]["recall"] for facts in found.values()]
+    assert scores["all"]["recall"]["mean"] == pytest.approx(sum(every) / 4)
+    assert scores["all"]["recall"]["runs"] == 4
+    assert summary(found, "dev") == {}
+
+
+def test_a_deviation_is_that_of_a_sample() -> None:
+    assert spread([1.0, 2.0, 3.0]).deviation == pytest.approx(1.0)
+    assert spread([2.0]).deviation == 0
