@@ -13,7 +13,7 @@ from gridner import Document, Entity, FormatError, Fragment, UsageError, __versi
 from gridner.cli import app
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-COMMANDS = ["show", "stats", "convert", "evaluate", "compare"]
+COMMANDS = ["show", "stats", "convert", "evaluate", "compare", "train"]
 
 
 def run(*arguments: object) -> str:

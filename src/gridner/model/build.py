@@ -12,6 +12,8 @@ from gridner.model.encoder import Encoder
 from gridner.model.toe import Toe
 from gridner.model.trem import Trem
 
+START = -5.0  # of every tag's score: almost no cell has a tag, and a network that starts from there learns sooner
+
 
 def build(config: ModelConfig, *, language_model: nn.Module, labels: int) -> Toe:
     """The network for so many labels. W2NER has one score more, for "none"."""
@@ -29,6 +31,15 @@ def build(config: ModelConfig, *, language_model: nn.Module, labels: int) -> Toe
         heads=config.heads,
         feedback=config.rounds > 1,
     )
+    predictor = CoPredictor(
+        grid_width=grid_width,
+        width=config.width,
+        hidden=config.hidden,
+        biaffine=config.biaffine,
+        labels=labels + w2ner,
+        dropout=config.predictor_dropout,
+    )
+    nn.init.constant_(predictor.from_object.bias[:labels], START)
     return Toe(
         encoder=Encoder(
             language_model=language_model, width=config.width, layers=config.layers, dropout=config.word_dropout
@@ -43,14 +54,7 @@ def build(config: ModelConfig, *, language_model: nn.Module, labels: int) -> Toe
             chained=w2ner,
         ),
         trem=trem if config.trem else None,
-        predictor=CoPredictor(
-            grid_width=grid_width,
-            width=config.width,
-            hidden=config.hidden,
-            biaffine=config.biaffine,
-            labels=labels + w2ner,
-            dropout=config.predictor_dropout,
-        ),
+        predictor=predictor,
         width=config.width,
         rounds=config.rounds,
         project=not w2ner,

@@ -122,6 +122,8 @@ def tiny_language_model(vocabulary: int) -> nn.Module:
     settings = {
         "model_type": "bert",
         "vocab_size": vocabulary,
+        "hidden_dropout_prob": 0.0,  # the settings' own dropouts are enough
+        "attention_probs_dropout_prob": 0.0,
         "hidden_size": 96,
         "num_hidden_layers": 2,
         "num_attention_heads": 4,

@@ -30,6 +30,7 @@ from gridner.training.card import card_of, versions
 from gridner.training.curves import draw_curves
 from gridner.training.data import Part, TrainingSet
 from gridner.training.loop import Loop, Watcher
+from gridner.training.memory import keep_memory
 from gridner.training.scoring import best_thresholds, evaluation_of, predictions
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
@@ -90,6 +91,8 @@ def train(
     if (done := _finished(task.output, fingerprint, resume=resume)) is not None:
         return done
     device = device_of(config.train.device)
+    if device.type == "cpu":
+        keep_memory()
     accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision_of(config.train.precision, device))
     scheme = TagScheme(task.train.types, config.model.tags)
     if task.init is None:
@@ -234,6 +237,8 @@ def _fingerprint(task: Task, seed: int, about: Mapping[str, Any]) -> str:
 
 def _finished(output: Path, fingerprint: str, *, resume: bool) -> Mapping[str, Any] | None:
     """What a finished run of the same kind has, if the output is one; anything else there is not overwritten."""
+    if output.exists() and not output.is_dir():
+        raise OutputError(f"{output}: is a file, expected a new folder")
     if not output.exists() or not any(output.iterdir()):
         return None
     if not resume:
