@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 
 from gridner import Mention, UsageError
-from gridner.tags import TAG_SETS, Mode, TagScheme, TagSet
+from gridner.tags import TAG_SETS, Mode, TagScheme, TagSet, probabilities, shifted
 
 
 def cells(scheme: TagScheme, mentions: list[Mention], words: int) -> set[tuple[int, int, str]]:
@@ -95,3 +97,26 @@ def test_what_makes_no_sense_is_refused() -> None:
         scheme.relations(np.zeros((2, 2, 3)))
     with pytest.raises(UsageError, match="mode"):
         scheme.relations(np.zeros((2, 2, 4)), links="X")  # type: ignore[arg-type]
+
+
+@given(arrays(np.float64, (3, 4), elements=st.floats(-20, 20)))
+def test_a_tag_is_probable_where_its_score_exceeds_zero(scores: NDArray[np.float64]) -> None:
+    assert np.array_equal(probabilities(scores) > 0.5, scores > 1e-15)
+
+
+@given(arrays(np.float64, (3, 4), elements=st.floats(-20, 20), unique=True))
+def test_the_one_label_is_that_with_the_best_score_unless_it_is_none(scores: NDArray[np.float64]) -> None:
+    found = probabilities(scores, one_label=True)
+    best = scores.argmax(axis=-1)
+    order = np.sort(scores, axis=-1)
+    clear = order[:, -1] - order[:, -2] > 1e-12
+    for row in np.flatnonzero(clear):
+        assert np.flatnonzero(found[row] > 0.5).tolist() == ([best[row]] if best[row] < 3 else [])
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.01, 0.99))
+def test_a_shift_moves_the_threshold_to_one_half(probability: float, threshold: float) -> None:
+    found = float(shifted(np.array(probability), threshold))
+    assert 0 < found < 1
+    assert (found > 0.5) == (probability > threshold) or abs(found - 0.5) < 1e-9
+    assert float(shifted(np.array(threshold), threshold)) == pytest.approx(0.5)

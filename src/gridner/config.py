@@ -61,7 +61,7 @@ class TrainConfig:
 
     epochs: int = 10
     batch_size: int = 8  # sentences an optimiser step
-    cells: int = 8192  # grid cells at a time, padding included; a step with more is done in parts
+    cells: int = 12_000  # grid cells at a time, padding included; a step with more is done in parts
     encoder_rate: float = 5e-5
     rate: float = 1e-3
     warmup: float = 0.1  # share of the steps

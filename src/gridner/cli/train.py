@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gridner.training.snapshot import State
 
 DEV_SHARE = 0.1
+EVERY = 60  # seconds between two lines where there is no terminal
 
 
 def train(
@@ -196,6 +197,7 @@ class Line:
         self.task: TaskID | None = None
         self.loss = 0.0
         self.began: tuple[float, int] | None = None
+        self.spoke = time.monotonic()
 
     def step(self, state: State, steps: int, loss: float) -> None:
         """Move the line."""
@@ -211,12 +213,12 @@ class Line:
         behind = state.epoch * steps + state.step
         left = state.seconds / behind * (config.epochs * steps - behind)
         best = f"dev F1 {100 * state.best:.2f} (epoch {state.best_epoch}), " if state.best_epoch else ""
-        bar.update(
-            self.task,
-            completed=state.step,
-            description=f"{self.name}epoch {state.epoch + 1}/{config.epochs}",
-            said=f"loss {self.loss:.5f}, {best}{speed}{_duration(left)} left",
-        )
+        name, said = f"{self.name}epoch {state.epoch + 1}/{config.epochs}", f"loss {self.loss:.5f}, {best}{speed}"
+        bar.update(self.task, completed=state.step, description=name, said=f"{said}{_duration(left)} left")
+        if not self.live.console.is_terminal and time.monotonic() - self.spoke > EVERY:
+            self.spoke = time.monotonic()
+            done_share = f"{100 * state.step / steps:.0f} %"
+            self.live.console.print(f"{name}: {done_share}, {said}{_duration(left)} left", markup=False, soft_wrap=True)
 
     def epoch(self, state: State) -> None:
         """Say how it went."""

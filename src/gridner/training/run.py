@@ -30,7 +30,7 @@ from gridner.training.card import card_of, versions
 from gridner.training.curves import draw_curves
 from gridner.training.data import Part, TrainingSet
 from gridner.training.loop import Loop, Watcher
-from gridner.training.memory import keep_memory
+from gridner.training.memory import prepare_cpu
 from gridner.training.scoring import best_thresholds, evaluation_of, predictions
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
@@ -92,7 +92,7 @@ def train(
         return done
     device = device_of(config.train.device)
     if device.type == "cpu":
-        keep_memory()
+        prepare_cpu()
     accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision_of(config.train.precision, device))
     scheme = TagScheme(task.train.types, config.model.tags)
     if task.init is None:

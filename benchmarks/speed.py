@@ -1,0 +1,315 @@
+"""How fast TOE and W2NER train and predict, as a share of what their language model alone reaches.
+
+    python benchmarks/speed.py corpus/dev
+
+All systems take the same batches in turn, several times over; medians are shown, and a ratio is the median of the
+ratios within a turn. Weights are untrained, which changes no time.
+
+train: forward, loss, backward, clipping and fused AdamW, a step for each batch; the encoder alone has the mean square
+of its last layer for a loss. predict: the folded network in inference mode, from batches to scores. words to mentions:
+cutting words into pieces and decoding as well; as an untrained network finds nothing, the grids that are decoded hold
+the gold mentions. The encoder alone decodes nothing.
+
+glibc gives large tensors back to the system after each batch and gets them again page by page. The script starts
+itself once more with the allocator told to keep them, unless --allocator as-is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from statistics import mean, median
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from gridner import Mention, Sentence, align, read
+from gridner.batches import Pieces, plan
+from gridner.config import read_config
+from gridner.decode import decode
+from gridner.loss import cell_loss, one_label_loss
+from gridner.model.build import build
+from gridner.model.fold import fold
+from gridner.model.language import load_language_model, load_tokenizer, max_pieces
+from gridner.model.toe import Batch
+from gridner.tags import TagScheme, probabilities
+from measure import machine, table
+
+ALONE = "encoder alone"
+SHORT = (8, 24)  # words of a short sentence, at least and at most: 16 on average
+GROWTH = (16, 32, 64, 128, 256)
+KEEP = {
+    "MALLOC_MMAP_THRESHOLD_": "4294967296",
+    "MALLOC_TRIM_THRESHOLD_": "4294967296",
+    "MALLOC_TOP_PAD_": "268435456",
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """Some words of a sentence, and the mentions among them."""
+
+    words: tuple[str, ...]
+    mentions: tuple[Mention, ...] = ()
+
+
+@dataclass(frozen=True)
+class Data:
+    """Examples in batches of similar length."""
+
+    groups: list[list[Example]]
+    batches: list[Batch]
+
+    @classmethod
+    def of(cls, examples: Sequence[Example], pieces: Pieces, cells: int) -> Data:
+        """Batches of at most so many cells."""
+        encoded = pieces.encode([example.words for example in examples])
+        numbers = list(plan([len(example.words) for example in examples], cells=cells))
+        batches = [
+            Batch(*(torch.from_numpy(array) for array in pieces.collate([encoded[place] for place in batch])))
+            for batch in numbers
+        ]
+        return cls([[examples[place] for place in batch] for batch in numbers], batches)
+
+    @property
+    def examples(self) -> list[Example]:
+        """All of them."""
+        return [example for group in self.groups for example in group]
+
+
+class System:
+    """A network, or the language model alone, ready to train and to predict on some data."""
+
+    def __init__(self, name: str, *, types: tuple[str, ...], encoder: str, pieces: Pieces, cells: int) -> None:
+        torch.manual_seed(1)
+        self.w2ner, self.alone = name == "W2NER", name == ALONE
+        self.pieces, self.cells = pieces, cells
+        config = read_config("w2ner" if self.w2ner else "craft").model
+        self.scheme = TagScheme(types, config.tags)
+        self.model: nn.Module = load_language_model(encoder)
+        if self.alone:
+            self.predictor: nn.Module = copy.deepcopy(self.model).eval()
+        else:
+            labels = len(self.scheme.labels)
+            toe = build(replace(config, encoder=encoder), language_model=self.model, labels=labels)
+            self.model, self.predictor = toe, fold(toe)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-6, fused=True)
+
+    def take(self, data: Data) -> None:
+        """What to work on."""
+        self.data = data
+        self.golds = [torch.from_numpy(self._gold(group)) for group in data.groups]
+        found = [np.where(gold.numpy(), np.float32(4), np.float32(-4)) for gold in self.golds]
+        self.to_decode = [np.pad(scores, [(0, 0)] * 3 + [(0, int(self.w2ner))]) for scores in found]
+
+    def _gold(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
+        most = max(len(example.words) for example in examples)
+        grids = np.zeros((len(examples), most, most, len(self.scheme.labels)), dtype=np.bool_)
+        for grid, example in zip(grids, examples, strict=True):
+            n = len(example.words)
+            grid[:n, :n] = self.scheme.encode(example.mentions, n)
+        return grids
+
+    def _run(self, model: nn.Module, batch: Batch) -> Tensor:
+        if self.alone:
+            output: Tensor = model(input_ids=batch.pieces, attention_mask=batch.piece_mask.long()).last_hidden_state
+        else:
+            output = model(batch)
+        return output
+
+    def train(self) -> None:
+        """A step for each batch."""
+        self.model.train()
+        criterion = one_label_loss if self.w2ner else cell_loss
+        for batch, gold in zip(self.data.batches, self.golds, strict=True):
+            output = self._run(self.model, batch)
+            loss = output.square().mean() if self.alone else criterion(output, gold, batch.lengths) / len(gold)
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+
+    @torch.inference_mode()
+    def predict(self) -> None:
+        """From batches to scores."""
+        for batch in self.data.batches:
+            self._run(self.predictor, batch)
+
+    @torch.inference_mode()
+    def recognize(self) -> None:
+        """From words to mentions."""
+        data = Data.of(self.data.examples, self.pieces, self.cells)
+        for batch, examples, grids in zip(data.batches, data.groups, self.to_decode, strict=True):
+            self._run(self.predictor, batch)
+            for example, grid in zip(examples, () if self.alone else grids, strict=not self.alone):
+                n = len(example.words)
+                relations = self.scheme.relations(probabilities(grid[:n, :n], one_label=self.w2ner))
+                decode(relations, self.scheme.types)
+
+
+WORK: dict[str, Callable[[System], None]] = {
+    "train": System.train,
+    "predict": System.predict,
+    "words to mentions": System.recognize,
+}
+
+
+def seconds(run: Callable[[System], None], system: System) -> float:
+    """How long it takes."""
+    start = time.perf_counter()
+    run(system)
+    return time.perf_counter() - start
+
+
+def compare(systems: dict[str, System], data: Data, repeats: int) -> str:
+    """A table: sentences a second of each system, and its ratio to the encoder alone."""
+    times: dict[tuple[str, str], list[float]] = {}
+    for system in systems.values():
+        system.take(data)
+    for work, run in WORK.items():
+        for turn in range(repeats + 1):
+            for name, system in systems.items():
+                taken = seconds(run, system)
+                if turn:  # the first warms up
+                    times.setdefault((name, work), []).append(taken)
+    rows = []
+    for name in systems:
+        row = [name]
+        for work in WORK:
+            own, alone = times[name, work], times[ALONE, work]
+            ratio = median(a / b for a, b in zip(alone, own, strict=True))
+            row += [f"{len(data.examples) / median(own):,.1f}", f"{ratio:.2f}"]
+        rows.append(row)
+    return table(["sentences/s", *(cell for work in WORK for cell in (work, "ratio"))], rows)
+
+
+def growth(words: Sequence[str], pieces: Pieces, types: tuple[str, ...], options: argparse.Namespace) -> str:
+    """A table: time and peak memory with sentences of more and more words, each figure from a process of its own."""
+    rows = []
+    for n in GROWTH:
+        chunks = [tuple(words[start : start + n]) for start in range(0, len(words) - n + 1, n)]
+        fitting = [chunk for chunk in chunks if pieces.encode([chunk])[0].pieces <= pieces.max_pieces]
+        sentences = fitting[: max(1, options.cells // n**2)]
+        row = [str(n), str(len(sentences))]
+        for name in (ALONE, "TOE"):
+            for work in ("train", "predict"):
+                task = {"system": name, "work": work, "types": types, "sentences": sentences, "options": vars(options)}
+                done = subprocess.run(
+                    [sys.executable, __file__, "--task"],
+                    input=json.dumps(task, default=str),
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+                found = json.loads(done.stdout)
+                row += [f"{found['ms']:,.1f}", f"{found['MB']:,.0f}"]
+        rows.append(row)
+    columns = [
+        f"{name}: {work}, {unit}"
+        for name in ("encoder", "TOE")
+        for work in ("train", "predict")
+        for unit in ("ms", "MB")
+    ]
+    return table(["words", "in a batch", *columns], rows)
+
+
+def one(task: dict[str, Any]) -> dict[str, float]:
+    """Milliseconds a sentence for one batch, and this process's peak memory in MB."""
+    options = argparse.Namespace(**task["options"])
+    torch.set_num_threads(options.threads)
+    pieces = Pieces(load_tokenizer(options.encoder), max_pieces=512)
+    system = make(task["system"], tuple(task["types"]), pieces, options)
+    system.take(Data.of([Example(tuple(words)) for words in task["sentences"]], pieces, options.cells))
+    run = WORK[task["work"]]
+    run(system)
+    taken = median(seconds(run, system) for _ in range(options.repeats))
+    status = Path("/proc/self/status")  # VmHWM belongs to the process alone; ru_maxrss starts with the parent's peak
+    peak = int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024 if status.exists() else float("nan")
+    return {"ms": 1000 * taken / len(task["sentences"]), "MB": peak}
+
+
+def make(name: str, types: tuple[str, ...], pieces: Pieces, options: argparse.Namespace) -> System:
+    """A system by its name."""
+    return System(name, types=types, encoder=options.encoder, pieces=pieces, cells=options.cells)
+
+
+def beginning(sentence: Sentence, words: int) -> Example:
+    """The first words of a sentence."""
+    kept = tuple(mention for mention in sentence.mentions if mention.tail < words)
+    return Example(tuple(word.text for word in sentence.words[:words]), kept)
+
+
+def own_length(sentence: Sentence, pieces: Pieces) -> Example:
+    """A sentence as it is, or the first window of one that is too long for prediction."""
+    settings = read_config("craft").decoding
+    encoded = pieces.encode([[word.text for word in sentence.words]])[0]
+    return beginning(sentence, pieces.windows(encoded, max_words=settings.max_words, overlap=settings.overlap)[0].stop)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare the speed of TOE and W2NER with that of their encoder.")
+    parser.add_argument("corpus", nargs="?", type=Path, help="a corpus with entities")
+    parser.add_argument("--format", default="auto", help="format of the corpus (default: by the path)")
+    parser.add_argument("--encoder", default="minilm", help="the language model of all systems (default: minilm)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (default: all cores)")
+    parser.add_argument("--cells", type=int, default=8192, help="grid cells of a batch, at most (default: 8192)")
+    parser.add_argument("--sentences", type=int, default=300, help="sentences of each comparison (default: 300)")
+    parser.add_argument("--repeats", type=int, default=5, help="turns, of which the median counts (default: 5)")
+    parser.add_argument("--part", choices=("short", "own", "growth"), action="append", help="run this part only")
+    parser.add_argument(
+        "--allocator", choices=("keep", "as-is"), default="keep", help="what frees memory (default: keep)"
+    )
+    parser.add_argument("--task", action="store_true", help=argparse.SUPPRESS)  # one figure of growth, from stdin
+    options = parser.parse_args()
+    if options.allocator == "keep" and any(os.environ.get(name) != value for name, value in KEEP.items()):
+        print(f"starting again with {' '.join(f'{name}={value}' for name, value in KEEP.items())}", file=sys.stderr)
+        os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | KEEP)
+    if options.task:
+        print(json.dumps(one(json.load(sys.stdin))))
+        return
+    if options.corpus is None:
+        parser.error("expected a corpus")
+    torch.set_num_threads(options.threads)
+    parts = options.part or ["short", "own", "growth"]
+    documents = list(read(options.corpus, options.format))
+    types = tuple(sorted({entity.type for document in documents for entity in document.entities}))
+    sentences = [sentence for document in documents for sentence in align(document).sentences]
+    words = [word.text for sentence in sentences for word in sentence.words]
+    Random(1).shuffle(sentences)
+    pieces = Pieces(load_tokenizer(options.encoder), max_pieces=max_pieces(load_language_model(options.encoder)))
+    print(f"{machine()}, torch {torch.__version__}, {options.threads} threads; {options.encoder}, {len(types)} types, ")
+    print(f"batches of at most {options.cells:,} cells; allocator: {options.allocator}.")
+    if {"short", "own"} & set(parts):
+        systems = {name: make(name, types, pieces, options) for name in (ALONE, "W2NER", "TOE")}
+        random = Random(1)
+        long_enough = [sentence for sentence in sentences if len(sentence.words) >= SHORT[0]][: options.sentences]
+        chosen = {
+            "short": [beginning(sentence, random.randint(*SHORT)) for sentence in long_enough],
+            "own": [own_length(sentence, pieces) for sentence in sentences[: options.sentences]],
+        }
+        titles = {"short": "Short sentences, cut from the corpus", "own": "The corpus's own sentences"}
+        for part in (part for part in titles if part in parts):
+            data = Data.of(chosen[part], pieces, options.cells)
+            length = mean(len(example.words) for example in data.examples)
+            count = mean(float(batch.piece_mask.sum()) / len(batch.lengths) for batch in data.batches)
+            print(f"\n{titles[part]}: {len(data.examples)}, of {length:.1f} words and {count:.1f} pieces on average.\n")
+            print(compare(systems, data, options.repeats), flush=True)
+    if "growth" in parts:
+        print("\nGrowth with the length: time for a sentence, and peak memory of a process that does nothing else.\n")
+        print(growth(words, pieces, types, options))
+
+
+if __name__ == "__main__":
+    main()
