@@ -27,14 +27,6 @@ def test_an_epoch_has_every_example_once_in_an_order_of_its_own() -> None:
         assert Counter(example for step in steps for example in step) == Counter(data.examples)
 
 
-def test_sentences_of_a_step_are_of_similar_length() -> None:
-    words = [Document(f"d{n}", "pain " * (n % 20 + 1), (Entity("A", (Fragment(0, 4),)),)) for n in range(200)]
-    data = training_set(part_of(words, notes=Notes(), name="train"))
-    for step in data.epoch(1, 0):
-        lengths = [len(example.words.words) for example in step]
-        assert max(lengths) - min(lengths) <= 6
-
-
 @pytest.mark.parametrize(("share", "kept"), [(0.0, 0), (0.2, 2), (0.5, 5), (1.0, 10)])
 def test_a_share_of_the_sentences_without_entities_is_kept(share: float, kept: int) -> None:
     empty = [Document(f"empty-{n}", f"Nothing to see {n}.") for n in range(9)]  # and one of the notes

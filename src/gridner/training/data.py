@@ -16,8 +16,6 @@ from gridner.errors import Notes, UsageError
 from gridner.formats.jsonl import to_json
 from gridner.sentences import Mention, Sentence, align
 
-POOL = 16  # steps whose sentences are sorted by length together: what padding costs depends on it
-
 
 @dataclass(frozen=True, slots=True)
 class Example:
@@ -103,19 +101,14 @@ class TrainingSet:
         return -(-(len(self.examples) + self.made) // self.config.train.batch_size)
 
     def epoch(self, seed: int, epoch: int) -> list[list[Example]]:
-        """The steps of an epoch. Sentences of a step are of similar length, so that little is padded."""
+        """The steps of an epoch, drawn at random: were their sentences of one length, short ones would weigh more."""
         random = Random(f"{seed}/{epoch}")
         examples = list(self.examples)
         if self.coordinations is not None and self.made:
             examples += self._examples(self.coordinations.sample(self.made, random), Notes())[: self.made]
         random.shuffle(examples)
         size = self.config.train.batch_size
-        steps: list[list[Example]] = []
-        for start in range(0, len(examples), POOL * size):
-            pool = sorted(examples[start : start + POOL * size], key=lambda example: example.cells)
-            steps += [pool[place : place + size] for place in range(0, len(pool), size)]
-        random.shuffle(steps)
-        return steps
+        return [examples[place : place + size] for place in range(0, len(examples), size)]
 
     def _examples(self, sentences: Sequence[Sentence], notes: Notes) -> list[Example]:
         settings = self.config.decoding

@@ -124,8 +124,9 @@ class Loop:
         accelerator.clip_grad_norm_(model.parameters(), self.config.clip)
         optimizer.step()
         optimizer.zero_grad()
-        if accelerator.num_processes > 1:
-            total = accelerator.reduce(total)
+        if accelerator.num_processes > 1:  # they stop together, or those that go on would wait for ever
+            total, asked = accelerator.reduce(torch.stack((total, total.new_tensor(float(self.stop.asked)))))
+            self.stop.asked = bool(asked)
         value = float(total)
         if not math.isfinite(value):
             raise UsageError(
