@@ -131,3 +131,21 @@ def test_a_hub_without_network_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(GridnerError, match="no/such-model: cannot be had"):
         TrainedModel.from_pretrained("no/such-model", cache_dir=tmp_path, local_files_only=True)
+
+
+def test_what_is_pushed_to_the_hub_is_the_whole_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Hub:
+        def __init__(self, **_: object) -> None:
+            pass
+
+        def create_repo(self, repo_id: str, **_: object) -> object:
+            return type("Repository", (), {"repo_id": repo_id})
+
+        def upload_folder(self, *, folder_path: Path, **_: object) -> str:
+            shutil.copytree(folder_path, tmp_path / "hub")
+            return "commit"
+
+    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
+    assert untrained().push_to_hub("me/model") == "commit"
+    assert TrainedModel.load(tmp_path / "hub").checkpoint == untrained().checkpoint
+    assert {path.name for path in (tmp_path / "hub").iterdir()} == {ABOUT, TOKENIZER, WEIGHTS, "README.md"}

@@ -73,8 +73,11 @@ class Convolution(nn.Module):
         pairs = (gain.unsqueeze(2) * normed.unsqueeze(1)) @ weights[0].T  # [B, n, n, channels]
         distance_rows = (self.distances.weight * keeps[1]) @ weights[1].T  # [B, 20, channels]
         region_rows = (self.regions.weight * keeps[2]) @ weights[2].T  # [B, 3, channels]
+        tables = torch.cat((distance_rows, region_rows), dim=1)
         distances, regions = positions(n, subjects.device)
-        rows = distance_rows[:, distances] + region_rows[:, regions]
+        each = torch.stack((distances, regions + distance_rows.shape[1]), dim=-1).view(n * n, 2)
+        one_hot = tables.new_zeros(n * n, tables.shape[1]).scatter_(1, each, 1.0)  # as a product: its gradient is quick
+        rows = (one_hot @ tables).view(size, n, n, -1)
         total: Tensor = pairs + rows + (bias @ weights[0].T + self.mlp.bias).unsqueeze(2)
         return total
 
