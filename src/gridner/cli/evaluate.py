@@ -145,7 +145,7 @@ def compare(
         if not _empty(a, name) or not _empty(b, name):
             mark = "*" if one.p < 0.05 else ""
             table.add_row(
-                _label(name),
+                slice_label(name),
                 _percent(one.f1_a),
                 _percent(one.f1_b),
                 f"{100 * one.difference:+.2f}{mark}",
@@ -182,7 +182,7 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
             )
         )
         counts = (f"{number:,}" for number in (score.tp + score.fn, score.tp + score.fp, score.tp))
-        table.add_row(_label(name), *numbers, *counts)
+        table.add_row(slice_label(name), *numbers, *counts)
     table.add_row("mean of types (macro)", "", "", _percent(result.macro_f1) if result.types else "–")
     print_table(
         table, f"{result.documents:,} documents, {result.sentences:,} sentences; intervals: bootstrap over each {unit}"
@@ -203,7 +203,8 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
         typer.echo(f"{result.duplicates:,} entities repeat another one of their document and count once.")
 
 
-def _label(name: str) -> str:
+def slice_label(name: str) -> str:
+    """What a table calls a slice."""
     if name.startswith("type:"):
         return f"  {name.removeprefix('type:')}"
     if name.startswith("overlap:"):

@@ -26,6 +26,7 @@ from gridner.cli.common import (
     print_notes,
     print_table,
 )
+from gridner.cli.evaluate import slice_label
 from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ def _print_scores(runs: Mapping[str, Mapping[str, Any]], parts: Mapping[str, Any
         table = new_table(f"{name}, exact match", "P", "R", "F1")
         for label, row in slices.items():
             table.add_row(
-                label,
+                slice_label(label),
                 *(
                     f"{100 * at.mean:.2f}" + (f" ± {100 * at.deviation:.2f}" if several else "")
                     for at in (row["precision"], row["recall"], row["f1"])
