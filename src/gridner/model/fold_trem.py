@@ -1,0 +1,95 @@
+"""TREM's feedback as it predicts, for `fold`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gridner.model.affine import Affine, diagonal, linear, with_one
+from gridner.model.trem import Feedback
+
+
+class Keys(NamedTuple):
+    """What attention reads: first for the subjects of B sentences, then for their objects."""
+
+    key: Tensor  # [2 × B, heads, n, width of a head]
+    value: Tensor
+    mask: Tensor  # [2 × B, 1, 1, n]
+
+
+class FoldedFeedback(nn.Module):
+    """Equations 8 to 11 for subjects and objects together, as [2, B, n, …]."""
+
+    def __init__(
+        self, roles: tuple[Feedback, Feedback], words: tuple[Affine, Affine], tag_bias: Tensor, least_keys: int
+    ) -> None:
+        """`words` make Eq. 2's words of H; `tag_bias` is that of the maps, which a maximum lets through."""
+        super().__init__()
+        self.heads, self.width = roles[0].tags_attend.heads, roles[0].recover.out_features
+        self.least_keys = least_keys
+        self.of_tags = _stack(_of_tags(role, tag_bias) for role in roles)
+        self.query = _stack(
+            linear(role.tags_attend.out).then(linear(role.words_attend.query)).matrix() for role in roles
+        )
+        self.key_value = _stack(
+            word.then(linear(role.words_attend.key_value)).matrix() for role, word in zip(roles, words, strict=True)
+        )
+        self.out = _stack(linear(role.words_attend.out).weight for role in roles)
+        self.norm = copy.deepcopy(roles[1].norm)
+
+    def keys(self, words: Tensor, real: Tensor) -> Keys:
+        """Those of Eq. 10, the same in every round, from H with ones [B, n, width + 1]."""
+        return self._keys(_product(words.expand(2, -1, -1, -1), self.key_value), real)
+
+    def forward(self, tags: Tensor, keys: Keys, real: Tensor) -> tuple[Tensor, Tensor]:
+        """TF [B, n, n, tags], −∞ where there is padding, gives the next round's words, each [B, n, width].
+
+        Those of the subjects come without the last step of the layer norm, gain and bias.
+        """
+        width = self.width
+        pooled = torch.stack((tags.amax(dim=2), tags.amax(dim=1))).masked_fill_(~real.unsqueeze(-1), 0)
+        of_tags = _product(with_one(pooled), self.of_tags)  # Eq. 8
+        query, key_value, residual = torch.split(of_tags, [width, 2 * width, width], dim=-1)
+        among_tags = self._attend(query, self._keys(key_value, real))  # Eq. 9
+        with_words = self._attend(_product(with_one(among_tags), self.query), keys)  # Eq. 10
+        total = torch.baddbmm(residual.flatten(1, 2), with_words.flatten(1, 2), self.out).view(query.shape)
+        subjects, objects = functional.layer_norm(total, (width,)).unbind()  # Eq. 11
+        return subjects, torch.addcmul(self.norm.bias, objects, self.norm.weight)
+
+    def _keys(self, key_value: Tensor, real: Tensor) -> Keys:
+        both, mask = key_value.flatten(0, 1), real.repeat(2, 1)
+        if self.least_keys and real.shape[1] < self.least_keys:
+            more = self.least_keys - real.shape[1]
+            both, mask = functional.pad(both, (0, 0, 0, more)), functional.pad(mask, (0, more))
+        key, value = torch.split(both, self.width, dim=-1)
+        return Keys(self._heads(key), self._heads(value), mask[:, None, None, :])
+
+    def _heads(self, words: Tensor) -> Tensor:
+        return words.view(*words.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def _attend(self, query: Tensor, keys: Keys) -> Tensor:
+        q = self._heads(query.flatten(0, 1))
+        attended = functional.scaled_dot_product_attention(q, keys.key, keys.value, attn_mask=keys.mask)
+        return attended.transpose(1, 2).reshape(query.shape)
+
+
+def _of_tags(role: Feedback, tag_bias: Tensor) -> Tensor:
+    """From pooled tags to the query, key and value of Eq. 9, and the residual of Eq. 11 with the bias of Eq. 10."""
+    recover = diagonal(torch.ones_like(tag_bias), tag_bias).then(linear(role.recover))
+    residual = Affine(recover.weight, recover.bias + role.words_attend.out.bias)
+    attended = linear(role.tags_attend.query).beside(linear(role.tags_attend.key_value))
+    return recover.then(attended).beside(residual).matrix()
+
+
+def _stack(both: Iterable[Tensor]) -> nn.Parameter:
+    return nn.Parameter(torch.stack(list(both)))
+
+
+def _product(x: Tensor, weights: Tensor) -> Tensor:
+    """[2, B, n, in] and [2, in, out] give [2, B, n, out]."""
+    return torch.bmm(x.flatten(1, 2), weights).view(*x.shape[:3], -1)
