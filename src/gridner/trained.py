@@ -20,25 +20,23 @@ from gridner.checkpoint import ABOUT, CARD, TOKENIZER, WEIGHTS, Checkpoint, read
 from gridner.config import DecodingConfig
 from gridner.errors import FormatError, GridnerError, UsageError
 from gridner.model.build import build
+from gridner.model.fold import fold
 from gridner.model.language import language_model_from
 from gridner.model.toe import Batch, Toe
 from gridner.recognizer import Recognizer
 
 
 class TorchEngine:
-    """Scores on torch, on the device where the network is."""
+    """Scores on torch, on the device where the network is. It keeps its own weights, folded for prediction."""
 
-    def __init__(self, model: torch.nn.Module) -> None:
-        self.model = model
+    def __init__(self, model: Toe) -> None:
+        self.model = fold(model)
+        self.device = model.convolution.mlp.weight.device
 
     @torch.inference_mode()
     def scores(self, batch: Arrays) -> NDArray[np.floating]:
         """Scores [B, n, n, labels]."""
-        device = next(self.model.parameters()).device
-        was_training = self.model.training
-        self.model.eval()
-        scores = self.model(Batch(*(torch.from_numpy(array).to(device) for array in batch)))
-        self.model.train(was_training)
+        scores = self.model(Batch(*(torch.from_numpy(array).to(self.device) for array in batch)))
         found: NDArray[np.floating] = scores.float().cpu().numpy()
         return found
 
@@ -120,9 +118,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         return cls.load(folder)
 
 
-def recognizer_of(
-    model: torch.nn.Module, checkpoint: Checkpoint, pieces: Pieces, decoding: DecodingConfig
-) -> Recognizer:
+def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: Pieces, decoding: DecodingConfig) -> Recognizer:
     """A recognizer on a network."""
     one_label = checkpoint.config.model.architecture == "w2ner"
     return Recognizer(TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label)
