@@ -8,13 +8,15 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional
 
+from gridner.model.dropout import Dropout
+
 
 class CoPredictor(nn.Module):
     """The grid and the words → a score for each label of each cell."""
 
     def __init__(self, *, grid_width: int, width: int, hidden: int, biaffine: int, labels: int, dropout: float) -> None:
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.grid_hidden = nn.Linear(grid_width, hidden)  # MLP_2
         self.grid_out = nn.Linear(hidden, labels)
         self.subject = nn.Linear(width, biaffine)  # MLP_3

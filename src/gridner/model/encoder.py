@@ -5,15 +5,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from gridner.model.dropout import Dropout, quicken
+
 
 class Encoder(nn.Module):
     """Any model that transformers loads, and a BiLSTM of total width `width` over its words."""
 
     def __init__(self, *, language_model: nn.Module, width: int, layers: int, dropout: float) -> None:
         super().__init__()
+        quicken(language_model)
         self.language_model = language_model
         self.layers = layers  # how many of the last layers are averaged
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         hidden = int(language_model.config.hidden_size)  # type: ignore[union-attr, arg-type]
         self.forwards = nn.LSTM(hidden, width // 2, batch_first=True)
         self.backwards = nn.LSTM(hidden, width // 2, batch_first=True)
