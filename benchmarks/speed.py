@@ -11,7 +11,8 @@ cutting words into pieces and decoding as well; as an untrained network finds no
 the gold mentions. The encoder alone decodes nothing.
 
 glibc gives large tensors back to the system after each batch and gets them again page by page. The script starts
-itself once more with the allocator told to keep them, unless --allocator as-is.
+itself once more with the allocator told to keep them, unless --allocator as-is. Denormal numbers are flushed to zero,
+as in `gridner train`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import mean, median
@@ -50,6 +52,11 @@ from measure import machine, table
 ALONE = "encoder alone"
 SHORT = (8, 24)  # words of a short sentence, at least and at most: 16 on average
 GROWTH = (16, 32, 64, 128, 256)
+PARTS = {
+    "short": "Short sentences, cut from the corpus",
+    "own": "The corpus's own sentences",
+    "growth": "Growth with the length: time for a sentence, and peak memory of a process that does nothing else",
+}
 KEEP = {
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
     "MALLOC_TRIM_THRESHOLD_": "4294967296",
@@ -98,13 +105,10 @@ class System:
         self.pieces, self.cells = pieces, cells
         config = read_config("w2ner" if self.w2ner else "craft").model
         self.scheme = TagScheme(types, config.tags)
-        self.model: nn.Module = load_language_model(encoder)
-        if self.alone:
-            self.predictor: nn.Module = copy.deepcopy(self.model).eval()
-        else:
-            labels = len(self.scheme.labels)
-            toe = build(replace(config, encoder=encoder), language_model=self.model, labels=labels)
-            self.model, self.predictor = toe, fold(toe)
+        language_model, labels = load_language_model(encoder), len(self.scheme.labels)
+        toe = build(replace(config, encoder=encoder), language_model=language_model, labels=labels)
+        self.model: nn.Module = toe.encoder.language_model if self.alone else toe
+        self.predictor: nn.Module = copy.deepcopy(self.model).eval() if self.alone else fold(toe)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-6, fused=True)
 
     def take(self, data: Data) -> None:
@@ -203,25 +207,15 @@ def growth(words: Sequence[str], pieces: Pieces, types: tuple[str, ...], options
         fitting = [chunk for chunk in chunks if pieces.encode([chunk])[0].pieces <= pieces.max_pieces]
         sentences = fitting[: max(1, options.cells // n**2)]
         row = [str(n), str(len(sentences))]
-        for name in (ALONE, "TOE"):
-            for work in ("train", "predict"):
-                task = {"system": name, "work": work, "types": types, "sentences": sentences, "options": vars(options)}
-                done = subprocess.run(
-                    [sys.executable, __file__, "--task"],
-                    input=json.dumps(task, default=str),
-                    check=True,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-                found = json.loads(done.stdout)
-                row += [f"{found['ms']:,.1f}", f"{found['MB']:,.0f}"]
+        for name, work in product((ALONE, "TOE"), ("train", "predict")):
+            task = {"system": name, "work": work, "types": types, "sentences": sentences, "options": vars(options)}
+            command = [sys.executable, __file__, "--task", "--allocator", options.allocator]
+            given = json.dumps(task, default=str)
+            done = subprocess.run(command, input=given, check=True, stdout=subprocess.PIPE, text=True)
+            found = json.loads(done.stdout)
+            row += [f"{found['ms']:,.1f}", f"{found['MB']:,.0f}"]
         rows.append(row)
-    columns = [
-        f"{name}: {work}, {unit}"
-        for name in ("encoder", "TOE")
-        for work in ("train", "predict")
-        for unit in ("ms", "MB")
-    ]
+    columns = [", ".join(column) for column in product((ALONE, "TOE"), ("train", "predict"), ("ms", "MB"))]
     return table(["words", "in a batch", *columns], rows)
 
 
@@ -231,13 +225,13 @@ def one(task: dict[str, Any]) -> dict[str, float]:
     torch.set_num_threads(options.threads)
     pieces = Pieces(load_tokenizer(options.encoder), max_pieces=512)
     system = make(task["system"], tuple(task["types"]), pieces, options)
+    if task["work"] == "predict":
+        del system.model, system.optimizer
     system.take(Data.of([Example(tuple(words)) for words in task["sentences"]], pieces, options.cells))
-    run = WORK[task["work"]]
-    run(system)
-    taken = median(seconds(run, system) for _ in range(options.repeats))
+    taken = [seconds(WORK[task["work"]], system) for _ in range(options.repeats + 1)][1:]
     status = Path("/proc/self/status")  # VmHWM belongs to the process alone; ru_maxrss starts with the parent's peak
     peak = int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024 if status.exists() else float("nan")
-    return {"ms": 1000 * taken / len(task["sentences"]), "MB": peak}
+    return {"ms": 1000 * median(taken) / len(task["sentences"]), "MB": peak}
 
 
 def make(name: str, types: tuple[str, ...], pieces: Pieces, options: argparse.Namespace) -> System:
@@ -258,57 +252,59 @@ def own_length(sentence: Sentence, pieces: Pieces) -> Example:
     return beginning(sentence, pieces.windows(encoded, max_words=settings.max_words, overlap=settings.overlap)[0].stop)
 
 
-def main() -> None:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare the speed of TOE and W2NER with that of their encoder.")
     parser.add_argument("corpus", nargs="?", type=Path, help="a corpus with entities")
     parser.add_argument("--format", default="auto", help="format of the corpus (default: by the path)")
     parser.add_argument("--encoder", default="minilm", help="the language model of all systems (default: minilm)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (default: all cores)")
     parser.add_argument("--cells", type=int, default=8192, help="grid cells of a batch, at most (default: 8192)")
-    parser.add_argument("--sentences", type=int, default=300, help="sentences of each comparison (default: 300)")
+    parser.add_argument("--sentences", type=int, default=512, help="how many to sort and batch together (default: 512)")
     parser.add_argument("--repeats", type=int, default=5, help="turns, of which the median counts (default: 5)")
-    parser.add_argument("--part", choices=("short", "own", "growth"), action="append", help="run this part only")
-    parser.add_argument(
-        "--allocator", choices=("keep", "as-is"), default="keep", help="what frees memory (default: keep)"
-    )
+    parser.add_argument("--part", choices=PARTS, action="append", help="run this part only; may be repeated")
+    parser.add_argument("--allocator", choices=("keep", "as-is"), default="keep", help="freed memory (default: keep)")
     parser.add_argument("--task", action="store_true", help=argparse.SUPPRESS)  # one figure of growth, from stdin
     options = parser.parse_args()
+    if options.corpus is None and not options.task:
+        parser.error("expected a corpus")
+    return options
+
+
+def main() -> None:
+    options = arguments()
     if options.allocator == "keep" and any(os.environ.get(name) != value for name, value in KEEP.items()):
         print(f"starting again with {' '.join(f'{name}={value}' for name, value in KEEP.items())}", file=sys.stderr)
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | KEEP)
+    torch.set_flush_denormal(True)
     if options.task:
         print(json.dumps(one(json.load(sys.stdin))))
         return
-    if options.corpus is None:
-        parser.error("expected a corpus")
     torch.set_num_threads(options.threads)
-    parts = options.part or ["short", "own", "growth"]
     documents = list(read(options.corpus, options.format))
     types = tuple(sorted({entity.type for document in documents for entity in document.entities}))
     sentences = [sentence for document in documents for sentence in align(document).sentences]
     words = [word.text for sentence in sentences for word in sentence.words]
-    Random(1).shuffle(sentences)
     pieces = Pieces(load_tokenizer(options.encoder), max_pieces=max_pieces(load_language_model(options.encoder)))
-    print(f"{machine()}, torch {torch.__version__}, {options.threads} threads; {options.encoder}, {len(types)} types, ")
-    print(f"batches of at most {options.cells:,} cells; allocator: {options.allocator}.")
+    print(f"{machine()}, torch {torch.__version__}, {options.threads} threads; {options.encoder}, {len(types)} types,")
+    print(f"batches of at most {options.cells:,} cells, allocator {options.allocator}.")
+    parts = options.part or PARTS
     if {"short", "own"} & set(parts):
         systems = {name: make(name, types, pieces, options) for name in (ALONE, "W2NER", "TOE")}
-        random = Random(1)
-        long_enough = [sentence for sentence in sentences if len(sentence.words) >= SHORT[0]][: options.sentences]
-        chosen = {
-            "short": [beginning(sentence, random.randint(*SHORT)) for sentence in long_enough],
-            "own": [own_length(sentence, pieces) for sentence in sentences[: options.sentences]],
-        }
-        titles = {"short": "Short sentences, cut from the corpus", "own": "The corpus's own sentences"}
-        for part in (part for part in titles if part in parts):
-            data = Data.of(chosen[part], pieces, options.cells)
-            length = mean(len(example.words) for example in data.examples)
-            count = mean(float(batch.piece_mask.sum()) / len(batch.lengths) for batch in data.batches)
-            print(f"\n{titles[part]}: {len(data.examples)}, of {length:.1f} words and {count:.1f} pieces on average.\n")
-            print(compare(systems, data, options.repeats), flush=True)
+    random = Random(1)
+    random.shuffle(sentences)
+    for part in (part for part in ("short", "own") if part in parts):
+        if part == "short":
+            some = [sentence for sentence in sentences if len(sentence.words) >= SHORT[1]][: options.sentences]
+            examples = [beginning(sentence, random.randint(*SHORT)) for sentence in some]
+        else:
+            examples = [own_length(sentence, pieces) for sentence in sentences[: options.sentences]]
+        data = Data.of(examples, pieces, options.cells)
+        length = mean(len(example.words) for example in examples)
+        count = sum(int(batch.piece_mask.sum()) for batch in data.batches) / len(examples)
+        print(f"\n{PARTS[part]}: {len(examples)}, of {length:.1f} words and {count:.1f} pieces on average.\n")
+        print(compare(systems, data, options.repeats), flush=True)
     if "growth" in parts:
-        print("\nGrowth with the length: time for a sentence, and peak memory of a process that does nothing else.\n")
-        print(growth(words, pieces, types, options))
+        print(f"\n{PARTS['growth']}.\n\n{growth(words, pieces, types, options)}")
 
 
 if __name__ == "__main__":
