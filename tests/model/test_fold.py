@@ -102,7 +102,7 @@ def words_of(lengths: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.mark.parametrize("name", ["toe", "w2ner"])
 @torch.no_grad()
 def test_what_follows_the_words_can_be_exported_for_any_shape(name: str) -> None:
-    folded = fold(build(SETTINGS[name]), least_keys=0)
+    folded = fold(build(SETTINGS[name]), portable=True)
     size, most = torch.export.Dim("size", min=2), torch.export.Dim("most", min=2)
     shapes = {0: size, 1: most}, {0: size}
     exported = torch.export.export(Tagger(folded), words_of([6, 4]), dynamic_shapes=shapes).module()

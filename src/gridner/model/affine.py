@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -43,19 +43,26 @@ def diagonal(weight: Tensor, bias: Tensor) -> Affine:
     return Affine(torch.diag(weight), bias)
 
 
+def accumulate(total: Tensor, x: Tensor, weight: Tensor, *, portable: bool) -> Tensor:
+    """Total [B, m, out] + x [B, m, in] @ weight [in, out], in the place of the total unless `portable`.
+
+    Torch is a fifth quicker with a product for each sentence than with one for all; exported, there is one.
+    """
+    return total + x @ weight if portable else total.baddbmm_(x, weight.expand(len(x), -1, -1))
+
+
 class OfParts(nn.Module):
     """An affine map of a grid that comes in parts: the sum of a product for each, with no concatenation."""
 
-    def __init__(self, whole: Affine, parts: int) -> None:
+    def __init__(self, whole: Affine, *, parts: int, portable: bool) -> None:
         super().__init__()
         self.weights = nn.ParameterList(part.clone() for part in whole.weight.chunk(parts))
         self.bias = nn.Parameter(whole.bias.clone())
+        self.portable = portable
 
-    def forward(self, parts: Iterator[Tensor], instead: Tensor | None = None) -> Tensor:
-        """Parts [B, n, n, channels] give [B, n, n, out]; `instead` [B, n, n, 1] takes the place of the bias."""
-        first = next(parts)
-        start = self.bias if instead is None else instead.view(-1, 1)
-        total = torch.addmm(start, first.flatten(0, 2), self.weights[0])
-        for part, weight in zip(parts, self.weights[1:], strict=True):
-            total = total.addmm_(part.flatten(0, 2), weight)
-        return total.view(*first.shape[:3], -1)
+    def forward(self, parts: Iterable[Tensor], plus: Tensor) -> Tensor:
+        """Parts [B, n, n, channels] give [B, n, n, out]; `plus` [B, n, n, 1] is added."""
+        total = (plus + self.bias).flatten(1, 2)
+        for part, weight in zip(parts, self.weights, strict=True):
+            total = accumulate(total, part.flatten(1, 2), weight, portable=self.portable)
+        return total.view(*plus.shape[:3], -1)

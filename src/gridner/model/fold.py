@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gridner.model.affine import Affine, OfParts, diagonal, linear, with_one
+from gridner.model.affine import Affine, OfParts, accumulate, diagonal, linear, with_one
 from gridner.model.convolution import Convolution, positions
 from gridner.model.copredictor import CoPredictor
 from gridner.model.encoder import Encoder
@@ -20,22 +20,21 @@ from gridner.model.fold_trem import FoldedFeedback
 from gridner.model.toe import Batch, Toe
 
 FARTHEST = 256  # words apart; the distances beyond share its bucket
-LEAST_KEYS = 16  # attention in torch is two to three times slower with fewer, on a CPU
 
 
 @torch.no_grad()
-def fold(model: Toe, *, least_keys: int = LEAST_KEYS) -> Folded:
+def fold(model: Toe, *, portable: bool = False) -> Folded:
     """The network for prediction, with weights of its own: it stays as it is when the model is trained on.
 
-    With `least_keys` 0 nothing in it depends on a shape, so that it can be traced and exported.
+    If `portable` it is for export: nothing is done for torch's sake alone, and nothing depends on a shape.
     """
-    return Folded(model, least_keys).eval().requires_grad_(False)
+    return Folded(model, portable).eval().requires_grad_(False)
 
 
 class Folded(nn.Module):
     """All of `Toe`. The words of Eq. 2 never appear: what is made of them is made of H."""
 
-    def __init__(self, model: Toe, least_keys: int) -> None:
+    def __init__(self, model: Toe, portable: bool) -> None:
         super().__init__()
         bias = model.convolution.gain.bias
         same = diagonal(torch.ones_like(bias), torch.zeros_like(bias))
@@ -48,15 +47,17 @@ class Folded(nn.Module):
         self.words = FoldedEncoder(model.encoder)
         self.objects = None if model.to_objects is None else objects.matrix()
         self.gains = gains(model.convolution, subjects)
-        self.grid = FoldedConvolution(model.convolution)
-        self.hidden = OfParts(hidden if trem is None else linear(trem.maps).then(hidden), parts)  # MLP_2's first layer
+        self.grid = FoldedConvolution(model.convolution, portable)
+        if trem is not None:
+            hidden = linear(trem.maps).then(hidden)
+        self.hidden = OfParts(hidden, parts=parts, portable=portable)  # MLP_2's first layer
         self.predictor = FoldedPredictor(model.predictor, subjects, objects)
         self.feedbacks = 0
         if trem is not None and trem.subject is not None and trem.object is not None:
             roles, norm = (trem.subject, trem.object), trem.subject.norm
             self.feedbacks = model.rounds - 1
-            self.tags = OfParts(linear(trem.maps), parts)
-            self.feedback = FoldedFeedback(roles, (subjects, objects), trem.maps.bias, least_keys)
+            self.tags = OfParts(linear(trem.maps), parts=parts, portable=portable)
+            self.feedback = FoldedFeedback(roles, (subjects, objects), portable)
             self.next_gains = gains(model.convolution, diagonal(norm.weight, norm.bias))
 
     def forward(self, batch: Batch) -> Tensor:
@@ -70,13 +71,14 @@ class Folded(nn.Module):
         inside, places = cells.to(words.dtype), self.grid.places(words.shape[1])
         objects = words[..., :-1] if self.objects is None else words @ self.objects
         q = self.grid(words @ self.gains, objects, places, inside)
+        nothing = torch.zeros_like(inside)
         if self.feedbacks:
-            outside = torch.zeros_like(inside).masked_fill(~cells, -torch.inf)  # added, it hides padding from a maximum
+            outside = nothing.masked_fill(~cells, -torch.inf)  # added, it hides padding from a maximum
             keys = self.feedback.keys(words, real)
             for _ in range(self.feedbacks):
                 subjects, objects = self.feedback(self.tags(q, outside), keys, real)
                 q = self.grid(with_one(subjects) @ self.next_gains, objects, places, inside)
-        scores: Tensor = self.predictor(self.hidden(q), words)
+        scores: Tensor = self.predictor(self.hidden(q, nothing), words)
         return scores
 
 
@@ -121,8 +123,9 @@ def gains(convolution: Convolution, before: Affine) -> nn.Parameter:
 class FoldedConvolution(nn.Module):
     """Equations 3 to 5."""
 
-    def __init__(self, convolution: Convolution) -> None:
+    def __init__(self, convolution: Convolution, portable: bool) -> None:
         super().__init__()
+        self.portable = portable
         self.width = convolution.gain.in_features
         widths = [self.width, convolution.distances.embedding_dim, convolution.regions.embedding_dim]
         mlp = linear(convolution.mlp)
@@ -130,7 +133,7 @@ class FoldedConvolution(nn.Module):
         bucket, region = (each[FARTHEST] for each in positions(2 * FARTHEST + 1, pairs.device))  # i − j: 256 to −256
         by_distance, by_region = convolution.distances.weight @ distances, convolution.regions.weight @ regions
         self.places_of = nn.Parameter(by_distance[bucket] + by_region[region] + mlp.bias)
-        self.pairs = nn.ParameterList(half.clone() for half in pairs.chunk(2))
+        self.pairs = nn.Parameter(pairs.clone())
         self.dilated = copy.deepcopy(convolution.dilated)
         self.chained = convolution.chained
 
@@ -144,12 +147,9 @@ class FoldedConvolution(nn.Module):
         size, n, _ = objects.shape
         gain, bias = gains[..., : self.width], gains[..., self.width :]
         normed = functional.layer_norm(objects, (self.width,))
-        total = (places + bias.unsqueeze(2)).flatten(0, 2)
-        for gain_half, normed_half, weight in zip(
-            gain.chunk(2, dim=-1), normed.chunk(2, dim=-1), self.pairs, strict=True
-        ):
-            v = gain_half.unsqueeze(2) * normed_half.unsqueeze(1)  # Eq. 3; all pairs in full width overflow the cache
-            total = total.addmm_(v.flatten(0, 2), weight)
+        v = gain.unsqueeze(2) * normed.unsqueeze(1)  # Eq. 3, but for the bias
+        total = (places + bias.unsqueeze(2)).flatten(1, 2)
+        total = accumulate(total, v.flatten(1, 2), self.pairs, portable=self.portable)
         c = functional.gelu(total).view(size, n, n, -1).mul_(inside)  # Eq. 4
         for convolution in self.dilated:
             output = functional.gelu(convolution(c.permute(0, 3, 1, 2))).permute(0, 2, 3, 1)  # Eq. 5

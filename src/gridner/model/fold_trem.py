@@ -10,8 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gridner.model.affine import Affine, diagonal, linear, with_one
+from gridner.model.affine import Affine, linear, with_one
 from gridner.model.trem import Feedback
+
+LEAST_KEYS = 16  # torch's attention is two to three times slower with fewer
 
 
 class Keys(NamedTuple):
@@ -25,14 +27,12 @@ class Keys(NamedTuple):
 class FoldedFeedback(nn.Module):
     """Equations 8 to 11 for subjects and objects together, as [2, B, n, …]."""
 
-    def __init__(
-        self, roles: tuple[Feedback, Feedback], words: tuple[Affine, Affine], tag_bias: Tensor, least_keys: int
-    ) -> None:
-        """`words` make Eq. 2's words of H; `tag_bias` is that of the maps, which a maximum lets through."""
+    def __init__(self, roles: tuple[Feedback, Feedback], words: tuple[Affine, Affine], portable: bool) -> None:
+        """`words` make Eq. 2's words of H."""
         super().__init__()
         self.heads, self.width = roles[0].tags_attend.heads, roles[0].recover.out_features
-        self.least_keys = least_keys
-        self.of_tags = _stack(_of_tags(role, tag_bias) for role in roles)
+        self.portable = portable
+        self.of_tags = _stack(_of_tags(role) for role in roles)
         self.query = _stack(
             linear(role.tags_attend.out).then(linear(role.words_attend.query)).matrix() for role in roles
         )
@@ -63,8 +63,8 @@ class FoldedFeedback(nn.Module):
 
     def _keys(self, key_value: Tensor, real: Tensor) -> Keys:
         both, mask = key_value.flatten(0, 1), real.repeat(2, 1)
-        if self.least_keys and real.shape[1] < self.least_keys:
-            more = self.least_keys - real.shape[1]
+        if not self.portable and real.shape[1] < LEAST_KEYS:
+            more = LEAST_KEYS - real.shape[1]
             both, mask = functional.pad(both, (0, 0, 0, more)), functional.pad(mask, (0, more))
         key, value = torch.split(both, self.width, dim=-1)
         return Keys(self._heads(key), self._heads(value), mask[:, None, None, :])
@@ -78,9 +78,9 @@ class FoldedFeedback(nn.Module):
         return attended.transpose(1, 2).reshape(query.shape)
 
 
-def _of_tags(role: Feedback, tag_bias: Tensor) -> Tensor:
+def _of_tags(role: Feedback) -> Tensor:
     """From pooled tags to the query, key and value of Eq. 9, and the residual of Eq. 11 with the bias of Eq. 10."""
-    recover = diagonal(torch.ones_like(tag_bias), tag_bias).then(linear(role.recover))
+    recover = linear(role.recover)
     residual = Affine(recover.weight, recover.bias + role.words_attend.out.bias)
     attended = linear(role.tags_attend.query).beside(linear(role.tags_attend.key_value))
     return recover.then(attended).beside(residual).matrix()

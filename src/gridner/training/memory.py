@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4  # the names that mallopt(3) has for them
 
 
-def prepare_cpu() -> None:
-    """Call it before torch starts its threads, which take over how numbers are rounded."""
-    torch.set_flush_denormal(True)  # moments of AdamW that fade away; on them a processor is many times slower
+@contextmanager
+def quick(device: torch.device) -> Iterator[None]:
+    """On a CPU: numbers too small to matter are zero while it lasts, and freed memory is kept.
+
+    Moments of AdamW that fade away become such numbers, and on them a processor is many times slower. Threads take the
+    rounding over from the one that starts them, so this comes before torch has any.
+    """
+    if device.type != "cpu":
+        yield
+        return
+    before = sys.float_info.min / 4 == 0
+    torch.set_flush_denormal(True)
     keep_memory()
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
 
 
 def keep_memory() -> bool:

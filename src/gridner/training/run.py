@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate import Accelerator
 
 from gridner.checkpoint import ABOUT, Checkpoint, read_checkpoint
@@ -30,7 +31,7 @@ from gridner.training.card import card_of, versions
 from gridner.training.curves import draw_curves
 from gridner.training.data import Part, TrainingSet
 from gridner.training.loop import Loop, Watcher
-from gridner.training.memory import prepare_cpu
+from gridner.training.memory import quick
 from gridner.training.scoring import best_thresholds, evaluation_of, predictions
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
@@ -91,8 +92,22 @@ def train(
     if (done := _finished(task.output, fingerprint, resume=resume)) is not None:
         return done
     device = device_of(config.train.device)
-    if device.type == "cpu":
-        prepare_cpu()
+    with quick(device):
+        return _train(task, seed, device, about, fingerprint, resume=resume, watcher=watcher, notes=notes)
+
+
+def _train(
+    task: Task,
+    seed: int,
+    device: torch.device,
+    about: dict[str, Any],
+    fingerprint: str,
+    *,
+    resume: bool,
+    watcher: Watcher | None,
+    notes: Notes,
+) -> Mapping[str, Any]:
+    config = task.config
     accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision_of(config.train.precision, device))
     scheme = TagScheme(task.train.types, config.model.tags)
     if task.init is None:
