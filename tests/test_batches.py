@@ -6,6 +6,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from gridner import FormatError
 from gridner.batches import Encoded, Pieces, plan
+from gridner.errors import Notes
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "pain", "arm", "left", "sh", "##oul", "##der", "a", "##a"]
 
@@ -38,8 +39,9 @@ def test_a_text_that_names_special_pieces_has_none() -> None:
 
 def test_a_word_with_too_many_pieces_is_cut_and_counted() -> None:
     cutter = pieces(max_pieces=6)
-    assert cutter.encode([["a" * 20, "arm"]])[0].words == ((10, 11, 11, 11), (5,))
-    assert cutter.notes["word with more pieces than the encoder takes, cut"] == 1
+    notes = Notes()
+    assert cutter.encode([["a" * 20, "arm"]], notes=notes)[0].words == ((10, 11, 11, 11), (5,))
+    assert notes["word with more pieces than the encoder takes, cut"] == 1
 
 
 def test_windows_hold_what_the_encoder_takes() -> None:

@@ -63,6 +63,20 @@ def test_seeds_have_a_mean(corpus: Path, tmp_path: Path) -> None:
     assert {path.name for path in (tmp_path / "m").iterdir()} == {"seed-1", "seed-2", "summary.json"}
 
 
+def test_folds_and_going_on_from_a_model(corpus: Path, tmp_path: Path) -> None:
+    done = gridner("train", "tiny", "--train", corpus, "--output", tmp_path / "f", *SMALL, "--folds", "2")
+    assert done.returncode == 0, done.stderr
+    assert {path.name for path in (tmp_path / "f").iterdir()} == {"fold-1", "fold-2", "summary.json"}
+    assert "test, exact match" in done.stdout
+    first = tmp_path / "f" / "fold-1"
+    ids = ("--ids", first / "test.ids", "--texts", corpus)
+    scored = gridner("evaluate", corpus, first / "test.jsonl", "--pred-format", "jsonl", *ids)
+    assert scored.returncode == 0, scored.stderr
+    on = gridner("train", "tiny", "--train", corpus, "-o", tmp_path / "m", *SMALL, "--init", first, "--dev", "none")
+    assert on.returncode == 0, on.stderr
+    assert not (tmp_path / "m" / "dev.jsonl").exists()
+
+
 def test_ctrl_c_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
     options = ["tiny", "--train", str(corpus), "--output", str(tmp_path / "m"), "--set", "train.epochs=5000"]
     child = subprocess.Popen(
@@ -82,7 +96,7 @@ def test_a_corpus_without_entities(tmp_path: Path) -> None:
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "a.txt").write_text("nothing")
     (tmp_path / "bare" / "b.txt").write_text("nothing either")
-    assert "train: no entities in 1 documents" in refused("tiny", "--train", tmp_path / "bare", "-o", tmp_path / "m")
+    assert "train: no entities in 2 documents" in refused("tiny", "--train", tmp_path / "bare", "-o", tmp_path / "m")
 
 
 def test_a_dev_corpus_with_a_strange_type(corpus: Path, tmp_path: Path) -> None:
@@ -120,6 +134,8 @@ def test_a_config_of_another_task(corpus: Path, tmp_path: Path) -> None:
         (["--dev", "nowhere"], "nowhere: not found"),
         (["--folds", "9"], "9 folds of 6 documents"),
         (["--folds", "2", "--test", "examples"], "expected the folds to come from --train alone"),
+        (["--seeds", str(2**40)], "expected different numbers from 0 to 4294967295"),
+        (["--set", "train.rate=inf"], "train.rate is inf, expected a finite number"),
         (["--seeds", "1,1"], "train.seeds are (1, 1), expected different numbers"),
         (["--seeds", "one"], "expected a list of integers"),
         (["--init", "examples"], "not a gridner model"),

@@ -48,13 +48,12 @@ class Arrays(NamedTuple):
 class Pieces:
     """Cuts words into pieces. A word that yields none (zero-width, control characters) gets the unknown piece."""
 
-    def __init__(self, tokenizer: Tokenizer, *, max_pieces: int, notes: Notes | None = None) -> None:
+    def __init__(self, tokenizer: Tokenizer, *, max_pieces: int) -> None:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # a text that says "[SEP]" has no separator in it
         self.tokenizer = tokenizer
         self.max_pieces = max_pieces
-        self.notes = notes if notes is not None else Notes()
         self.unknown = _special(tokenizer, ("[UNK]", "<unk>", "<UNK>"))
         self.padding = _special(tokenizer, ("[PAD]", "<pad>", "<PAD>"))
 
@@ -66,8 +65,9 @@ class Pieces:
         except Exception as error:  # tokenizers raises plain Exceptions
             raise FormatError(f"{path}: {error}, expected a tokenizer.json of the tokenizers library") from None
 
-    def encode(self, sentences: Sequence[Sequence[str]]) -> list[Encoded]:
-        """The pieces of sentences, given as words."""
+    def encode(self, sentences: Sequence[Sequence[str]], *, notes: Notes | None = None) -> list[Encoded]:
+        """The pieces of sentences, given as words. Words that had to be cut are counted."""
+        notes = Notes() if notes is None else notes
         found = []
         for words, encoding in zip(
             sentences, self.tokenizer.encode_batch(list(sentences), is_pretokenized=True), strict=True
@@ -85,7 +85,7 @@ class Pieces:
                 if not pieces:
                     pieces.append(self.unknown)
                 elif len(pieces) > room:
-                    self.notes.add("word with more pieces than the encoder takes, cut", words[number][:40])
+                    notes.add("word with more pieces than the encoder takes, cut", words[number][:40])
                     del pieces[room:]
             found.append(Encoded(tuple(map(tuple, of_words)), tuple(before), tuple(after)))
         return found

@@ -48,13 +48,13 @@ class Checkpoint:
 def write_checkpoint(
     directory: Path, checkpoint: Checkpoint, *, tokenizer: Tokenizer, write_weights: Callable[[Path], None], card: str
 ) -> None:
-    """Write a model. The file that makes the directory a model comes last, so that it is whole or none."""
+    """Write a model. A model that is there is replaced once all is written; what makes it a model comes last."""
+    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, WEIGHTS, CARD, ABOUT)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / ABOUT).unlink(missing_ok=True)
-        _write(directory / TOKENIZER, lambda part: part.write_text(tokenizer.to_str(pretty=True), encoding="utf-8"))
-        _write(directory / WEIGHTS, write_weights)
-        _write(directory / CARD, lambda part: part.write_text(card, encoding="utf-8"))
+        parts[TOKENIZER].write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
+        write_weights(parts[WEIGHTS])
+        parts[CARD].write_text(card, encoding="utf-8")
         about = {
             "format": FORMAT,
             "task": TASK,
@@ -64,12 +64,17 @@ def write_checkpoint(
             "config": checkpoint.config.to_dict(),
             "language_model": dict(checkpoint.language_model),
             "training": dict(checkpoint.training),
-            "files": {name: _fingerprint(directory / name) for name in (TOKENIZER, WEIGHTS)},
+            "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, WEIGHTS)},
         }
-        text = json.dumps(about, indent=1, ensure_ascii=False)
-        _write(directory / ABOUT, lambda part: part.write_text(text, encoding="utf-8"))
+        parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
+        (directory / ABOUT).unlink(missing_ok=True)
+        for name, part in parts.items():
+            part.replace(directory / name)
     except OSError as error:
         raise OutputError(f"{error.filename or directory}: cannot be written ({error.strerror})") from None
+    finally:
+        for part in parts.values():
+            part.unlink(missing_ok=True)
 
 
 def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
@@ -84,7 +89,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
             raise FormatError(f"{path}: altered, expected the size and the hash that {ABOUT} names")
     where = str(folder / ABOUT)
     checkpoint = Checkpoint(
-        config=config_from(about["config"], where),
+        config=config_from(about["config"], f"{where}, written by gridner {about['gridner']}"),
         types=tuple(about["types"]),
         language_model=about["language_model"],
         max_pieces=about["max_pieces"],
@@ -130,6 +135,8 @@ def _about(folder: Path) -> dict[str, Any]:
             raise FormatError(f"{path}: {key} is {about.get(key)!r:.40}, expected {kind.__name__}")
     if set(about["files"]) != {TOKENIZER, WEIGHTS}:
         raise FormatError(f"{path}: files are {sorted(about['files'])!r:.80}, expected {TOKENIZER} and {WEIGHTS}")
+    if about["max_pieces"] < 3:
+        raise FormatError(f"{path}: max_pieces is {about['max_pieces']}, expected at least 3")
     if not about["types"] or not all(isinstance(name, str) for name in about["types"]):
         raise FormatError(f"{path}: types are {about['types']!r:.40}, expected names")
     return about
@@ -141,13 +148,6 @@ def _fingerprint(path: Path) -> dict[str, Any]:
         while block := file.read(2**20):
             digest.update(block)
     return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
-
-
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    """Write beside, then rename."""
-    part = path.with_name(f"{path.name}.part")
-    write(part)
-    part.replace(path)
 
 
 def check_same_sizes(found: Config, wanted: Config, *, where: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -160,6 +161,8 @@ def _cast(value: Any, kind: Any) -> Any:
         return tuple(value)
     if kind is float and type(value) is int:
         return float(value)
+    if kind is float and type(value) is float and not math.isfinite(value):
+        raise ValueError("a finite number")
     if type(value) is not kind:
         raise ValueError({int: "an integer", float: "a number", bool: "true or false", str: "text"}[kind])
     return value
@@ -171,7 +174,7 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
         (model.layers >= 1, f"model.layers is {model.layers}, expected at least 1"),
         (model.width >= 2 and model.width % 2 == 0, f"model.width is {model.width}, expected an even number"),
         (
-            model.heads >= 1 and model.width % max(1, model.heads) == 0,
+            not model.trem or (model.heads >= 1 and model.width % max(1, model.heads) == 0),
             f"model.heads is {model.heads}, expected a divisor of model.width ({model.width})",
         ),
         (all(dilation >= 1 for dilation in model.dilations), f"model.dilations are {model.dilations}, expected >= 1"),
@@ -198,8 +201,8 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
             f"train.coordinations is {train.coordinations}, expected 0 (none) to 10 for each sentence",
         ),
         (
-            min(train.seeds) >= 0 and len(set(train.seeds)) == len(train.seeds),
-            f"train.seeds are {train.seeds}, expected different numbers from 0",
+            min(train.seeds) >= 0 and max(train.seeds) < 2**32 and len(set(train.seeds)) == len(train.seeds),
+            f"train.seeds are {train.seeds}, expected different numbers from 0 to {2**32 - 1}",
         ),
     ]
     for section, names in (
@@ -242,7 +245,9 @@ def _apply(data: dict[str, Any], setting: str) -> None:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text.strip()
-    data.setdefault(section, {})[key] = value
+    values = data.setdefault(section, {})
+    if isinstance(values, dict):  # else config_from says that it is no section
+        values[key] = value
 
 
 def _hint(name: str, known: Iterable[str]) -> str:

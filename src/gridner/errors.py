@@ -57,6 +57,13 @@ class Notes:
         if len(places) < self._keep:
             places.append(where)
 
+    def copy(self) -> Notes:
+        """The same counts and places, to be added to apart."""
+        other = Notes(keep=self._keep)
+        other._counts = dict(self._counts)
+        other._places = {what: list(places) for what, places in self._places.items()}
+        return other
+
     def __iter__(self) -> Iterator[tuple[str, int, list[str]]]:
         for what, count in self._counts.items():
             yield what, count, list(self._places[what])

@@ -65,13 +65,13 @@ class Recognizer:
                 yield replace(document, entities=tuple(entities))
 
     def mentions(self, sentences: Iterable[Sentence], *, notes: Notes | None = None) -> Iterator[list[Mention]]:
-        """The mentions of each sentence, best first within a window."""
+        """The mentions of each sentence, in text order within a window."""
         notes = Notes() if notes is None else notes
         rest = iter(sentences)
         settings = self.decoding
         while some := list(islice(rest, TOGETHER)):
             found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
-            for window in self.windows(some):
+            for window in self.windows(some, notes=notes):
                 relations = Relations(
                     shifted(window.relations.links, settings.link_threshold),
                     shifted(window.relations.ends, settings.end_threshold),
@@ -87,11 +87,11 @@ class Recognizer:
             for number in range(len(some)):
                 yield list(merge(sorted(found[number], key=lambda pair: pair[0].start)))
 
-    def windows(self, sentences: Sequence[Sentence]) -> Iterator[Window]:
+    def windows(self, sentences: Sequence[Sentence], *, notes: Notes | None = None) -> Iterator[Window]:
         """The relations of every window of every sentence, in batches of similar length."""
         parts: list[tuple[int, range, Encoded]] = []
         settings = self.decoding
-        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences])
+        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
         for number, whole in enumerate(encoded):
             for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
                 parts.append((number, words, whole.part(words)))

@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 from gridner.batches import Arrays, Pieces
 from gridner.checkpoint import ABOUT, CARD, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint, write_checkpoint
 from gridner.config import DecodingConfig
-from gridner.errors import FormatError, GridnerError, UsageError
+from gridner.errors import FormatError, GridnerError, OutputError, UsageError
 from gridner.model.build import build
 from gridner.model.fold import fold
 from gridner.model.language import language_model_from
@@ -84,11 +84,18 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 
     def _save_pretrained(self, save_directory: Path) -> None:
         tensors = {name: tensor.contiguous() for name, tensor in self.model.state_dict().items()}
+
+        def write_weights(path: Path) -> None:
+            try:
+                save_file(tensors, path)
+            except SafetensorError as error:
+                raise OutputError(f"{path}: cannot be written ({error})") from None
+
         write_checkpoint(
             save_directory,
             self.checkpoint,
             tokenizer=self.pieces.tokenizer,
-            write_weights=lambda path: save_file(tensors, path),
+            write_weights=write_weights,
             card=self.card,
         )
 

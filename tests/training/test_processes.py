@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from test_train import weights
 
 PROGRAM = """
 import json, sys
@@ -26,6 +27,22 @@ if watch.losses:
     (folder / "losses.json").write_text(json.dumps(watch.losses))
 """
 
+STOPPED = """
+import os, signal, sys
+from pathlib import Path
+from test_train import Watch, task
+from gridner.training import train
+from gridner.training.stopping import Stopped
+
+folder, at = Path(sys.argv[1]), int(sys.argv[2])
+resume = at == 0
+watch = Watch(at, lambda: os.kill(os.getpid(), signal.SIGTERM))
+try:
+    train(task(folder / "model"), watcher=watch, resume=resume)
+except Stopped:
+    (folder / f"stopped-{os.environ['RANK']}").write_text("")
+"""
+
 
 def free_port() -> int:
     with socket.socket() as found:
@@ -33,10 +50,12 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def launch(folder: Path, *launcher: str) -> list[float]:
-    folder.mkdir()
-    program = folder / "program.py"
-    program.write_text(PROGRAM)
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node=2")
+
+
+def run(folder: Path, program: str, *arguments: str, launcher: tuple[str, ...] = ()) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "program.py").write_text(program)
     here = Path(__file__).parent
     env = {
         **os.environ,
@@ -44,16 +63,30 @@ def launch(folder: Path, *launcher: str) -> list[float]:
         "OMP_NUM_THREADS": "1",
         "ACCELERATE_USE_CPU": "1",
     }
-    command = [sys.executable, *launcher, str(program), str(folder)]
+    launcher = (*launcher, f"--master-port={free_port()}") if launcher else ()
+    command = [sys.executable, *launcher, str(folder / "program.py"), str(folder), *arguments]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def losses(folder: Path, *launcher: str) -> list[float]:
+    run(folder, PROGRAM, launcher=launcher)
     found = json.loads((folder / "losses.json").read_text())
     assert len(found) == 20
     return [float(loss) for loss in found]
 
 
 def test_two_processes_have_the_losses_of_one(tmp_path: Path) -> None:
-    torchrun = ("-m", "torch.distributed.run", "--nproc-per-node=2", f"--master-port={free_port()}")
-    one, two = launch(tmp_path / "one"), launch(tmp_path / "two", *torchrun)
+    one, two = losses(tmp_path / "one"), losses(tmp_path / "two", *TORCHRUN)
     assert two == pytest.approx(one, abs=1e-4)
     assert max(one) - min(one) > 0.1  # there was something to agree on
+
+
+@pytest.mark.parametrize("at", [3, 4])  # 4 steps an epoch: within it, and at its end
+def test_two_processes_stop_together_and_go_on(tmp_path: Path, at: int) -> None:
+    """Only the first is asked to stop: it is the one that has a watcher."""
+    run(tmp_path / "whole", STOPPED, "-1", launcher=TORCHRUN)
+    run(tmp_path / "stopped", STOPPED, str(at), launcher=TORCHRUN)
+    assert {path.name for path in (tmp_path / "stopped").glob("stopped-*")} == {"stopped-0", "stopped-1"}
+    run(tmp_path / "stopped", STOPPED, "0", launcher=TORCHRUN)
+    assert weights(tmp_path / "stopped" / "model") == weights(tmp_path / "whole" / "model")

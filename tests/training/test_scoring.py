@@ -34,12 +34,12 @@ def unsure(seed: int, **decoding: object) -> Recognizer:
     return Recognizer(engine, pieces, scheme, DecodingConfig(k=50, **decoding))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_thresholds_are_those_with_the_best_score(seed: int) -> None:
-    found = best_thresholds(unsure(seed), part())
+@pytest.mark.parametrize(("seed", "threshold"), [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5), (1, 0.3), (2, 0.7)])
+def test_the_thresholds_are_those_with_the_best_score(seed: int, threshold: float) -> None:
+    found = best_thresholds(unsure(seed, threshold=threshold), part())
 
     def f1(link: float, end: float) -> float:
-        recognizer = unsure(seed, link_threshold=link, end_threshold=end)
+        recognizer = unsure(seed, link_threshold=link, end_threshold=end, threshold=threshold)
         return evaluation_of(part(), predictions(recognizer, part())).score().f1
 
     assert f1(found.link, found.end) == pytest.approx(found.f1)

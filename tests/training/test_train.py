@@ -6,21 +6,25 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from safetensors.numpy import load_file
 
 from gridner.checkpoint import ABOUT, WEIGHTS
-from gridner.documents import Entity
+from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read
 from gridner.trained import TrainedModel
 from gridner.training import Task, train
 from gridner.training.data import part_of
-from gridner.training.runs import folds_of, spread, summary, train_all
+from gridner.training.loop import _set_rates
+from gridner.training.runs import folds_of, hold_out, spread, summary, train_all
 from gridner.training.snapshot import State
 from gridner.training.stopping import Stopped
 from small import documents, part, tiny_config
@@ -33,6 +37,10 @@ class Watch:
     at: int = -1
     then: Callable[[], object] = lambda: None
     losses: list[float] = field(default_factory=list)
+    began: int = -1
+
+    def begin(self, state: State, steps: int) -> None:
+        self.began = state.epoch * steps + state.step
 
     def step(self, state: State, steps: int, loss: float) -> None:
         self.losses.append(loss)
@@ -102,7 +110,9 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(tmp_path: Path, at: i
     assert len(watch.losses) == at
     with pytest.raises(FormatError, match="has not ended"):
         TrainedModel.load(tmp_path / "stopped")
-    train(task(tmp_path / "stopped"), resume=True)
+    again = Watch()
+    train(task(tmp_path / "stopped"), resume=True, watcher=again)
+    assert (watch.began, again.began) == (0, at)
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
     assert (tmp_path / "stopped" / "dev.jsonl").read_text() == (tmp_path / "whole" / "dev.jsonl").read_text()
 
@@ -145,12 +155,12 @@ def test_only_the_same_run_is_gone_on_with(tmp_path: Path) -> None:
         train(task(tmp_path / "m"), watcher=Watch(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
     with pytest.raises(OutputError, match="exists and is not empty"):
         train(task(tmp_path / "m"))
-    with pytest.raises(FormatError, match="other settings or data"):
+    with pytest.raises(FormatError, match=r"of a run with train.rate 0.001 \(here 0.5\), expected the same"):
         train(task(tmp_path / "m", rate=0.5), resume=True)
-    with pytest.raises(FormatError, match="other settings or data"):
+    with pytest.raises(FormatError, match=r"of a run with data.train \w+ \(here \w+\), expected the same"):
         train(replace(task(tmp_path / "m"), train=part(4)), resume=True)
     train(task(tmp_path / "m", snapshot_minutes=3.0), resume=True)
-    with pytest.raises(OutputError, match="a finished run with other settings or data"):
+    with pytest.raises(OutputError, match=r"a finished run with seed 1 \(here 2\), expected a new folder"):
         train(task(tmp_path / "m"), seed=2, resume=True)
 
 
@@ -180,8 +190,53 @@ def test_a_full_disk_is_found_before_the_first_step(tmp_path: Path, monkeypatch:
 
 
 def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:
-    facts = train(task(tmp_path / "m", epochs=50, rate=1e-9, encoder_rate=1e-9, patience=2))
+    good = train(task(tmp_path / "good", epochs=30, batch_size=1, rate=1e-2))
+    assert good["scores"]["dev"]["exact"]["all"]["f1"]
+    still = task(tmp_path / "m", epochs=50, rate=1e-12, encoder_rate=1e-12, patience=2)
+    facts = train(replace(still, init=tmp_path / "good"))
     assert (facts["epochs"], facts["best_epoch"]) == (3, 1)
+
+
+def test_while_nothing_is_found_the_last_epoch_is_the_best(tmp_path: Path) -> None:
+    facts = train(task(tmp_path / "m", epochs=4, rate=1e-12, encoder_rate=1e-12, patience=2))
+    assert facts["scores"]["dev"]["exact"]["all"]["f1"] == 0
+    assert (facts["epochs"], facts["best_epoch"]) == (4, 4)
+
+
+def test_frozen_embeddings_stay_and_all_else_learns(tmp_path: Path) -> None:
+    train(task(tmp_path / "frozen", frozen_embeddings=True))
+    train(task(tmp_path / "still", rate=1e-30, encoder_rate=1e-30))
+    frozen, still = weights(tmp_path / "frozen"), weights(tmp_path / "still")
+    same = {name for name in frozen if frozen[name] == still[name]}
+    assert {name for name in same if "embeddings" in name} == {
+        "encoder.language_model.embeddings.word_embeddings.weight"
+    }
+    assert "encoder.language_model.embeddings.position_embeddings.weight" not in same
+
+
+def test_a_step_in_parts_is_the_step(tmp_path: Path) -> None:
+    """The budget of cells bounds the memory and changes nothing but rounding."""
+    losses = []
+    for cells in (50, 100_000):
+        config = tiny_config(epochs=3, batch_size=6, cells=cells)
+        still = replace(config.model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
+        watch = Watch()
+        train(replace(task(tmp_path / str(cells)), config=replace(config, model=still)), watcher=watch)
+        losses.append(watch.losses)
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    assert losses[0][0] != losses[0][-1]
+
+
+def test_rates_warm_up_and_fall_to_zero() -> None:
+    one, two = torch.nn.Parameter(torch.zeros(1)), torch.nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.AdamW([{"params": [one]}, {"params": [two]}])
+    config = tiny_config(rate=1.0, encoder_rate=0.1, warmup=0.2).train
+    rates = []
+    for number in range(10):
+        _set_rates(optimizer, config, number, 10)
+        rates.append([group["lr"] for group in optimizer.param_groups])
+    assert [other for _, other in rates] == pytest.approx([0.5, 1, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8])
+    assert [encoder for encoder, _ in rates] == pytest.approx([other / 10 for _, other in rates])
 
 
 def test_without_dev_the_last_epoch_counts(tmp_path: Path) -> None:
@@ -232,6 +287,65 @@ def test_a_corpus_without_entities_is_refused(tmp_path: Path) -> None:
         train(replace(task(tmp_path / "m"), train=bare))
 
 
+def test_a_dev_corpus_without_entities_is_refused(tmp_path: Path) -> None:
+    bare = part_of([replace(document, entities=()) for document in documents()], notes=Notes(), name="dev")
+    with pytest.raises(UsageError, match="dev: no entities in 6 documents, expected some to choose by"):
+        train(replace(task(tmp_path / "m"), dev=bare))
+
+
+def test_a_type_that_a_split_leaves_train_without_is_counted(tmp_path: Path) -> None:
+    rare = documents()
+    rare[2] = replace(rare[2], entities=(Entity("Drug", rare[2].entities[0].fragments),))
+    whole = part_of(rare, notes=Notes(), name="train")
+    rest, held = next(pair for pair in folds_of(whole, 6) if pair[1].documents[0].id == "note-2")
+    notes = Notes()
+    train(replace(task(tmp_path / "m", epochs=1), train=rest, dev=rest, test=held, split=True), notes=notes)
+    assert notes["test: entity of a type that train does not have, counts as missed"] == 1
+    assert (tmp_path / "m" / "test.ids").read_text() == "note-2\n"
+
+
+def test_documents_in_train_and_dev_are_named(tmp_path: Path) -> None:
+    notes = Notes()
+    train(replace(task(tmp_path / "m", epochs=1), dev=part(2)), notes=notes)
+    assert notes.places("dev: document that is also in train") == ["note-0", "note-1"]
+
+
+def test_what_is_held_out_has_entities_and_leaves_every_type() -> None:
+    some = documents()
+    for number in range(4):
+        some[number] = replace(some[number], entities=())
+    some[4] = replace(some[4], entities=(Entity("Drug", (Fragment(0, 7),)), Entity("Sign", (Fragment(0, 7),))))
+    rest, held = hold_out(part_of(some, notes=Notes(), name="train"), 0.2)
+    assert [document.id for document in held.documents] == ["note-5"]
+    assert rest.types == ("Drug", "Sign")
+    with pytest.raises(UsageError, match="no document with entities can be held out"):
+        hold_out(part_of(some[:5], notes=Notes(), name="train"), 0.2)
+
+
+def test_a_training_in_a_thread_is_possible(tmp_path: Path) -> None:
+    thread = threading.Thread(target=lambda: train(task(tmp_path / "m", epochs=1)))
+    thread.start()
+    thread.join()
+    TrainedModel.load(tmp_path / "m")
+
+
+def test_a_snapshot_without_the_best_weights_is_refused_before_the_first_step(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        train(task(tmp_path / "m"), watcher=Watch(5, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    (tmp_path / "m" / "snapshot" / "best.safetensors").unlink()
+    watch = Watch()
+    with pytest.raises(FormatError, match=r"best.safetensors: missing"):
+        train(task(tmp_path / "m"), resume=True, watcher=watch)
+    assert not watch.losses
+
+
+def test_a_card_names_the_encoder_of_the_model_that_was_gone_on_from(tmp_path: Path) -> None:
+    train(task(tmp_path / "old", epochs=1))
+    new = replace(task(tmp_path / "new", epochs=1), init=tmp_path / "old")
+    train(replace(new, config=replace(new.config, model=replace(new.config.model, encoder="minilm"))))
+    assert "on `tiny`" in (tmp_path / "new" / "README.md").read_text()
+
+
 def test_a_type_that_train_does_not_have_is_refused(tmp_path: Path) -> None:
     strange = documents()
     strange[2] = replace(strange[2], entities=(Entity("Drug", strange[2].entities[0].fragments),))
@@ -263,7 +377,12 @@ def test_seeds_and_folds_give_a_summary(tmp_path: Path) -> None:
         for number, (rest, held) in enumerate(folds_of(part(), 2), start=1)
     }
     found = train_all(
-        tasks, seeds=(1, 2), output=tmp_path / "out", resume=False, watcher=lambda name: None, notes=Notes()
+        tasks,
+        seeds=(1, 2),
+        output=tmp_path / "out",
+        resume=False,
+        watcher=lambda name: None,
+        notes=lambda name: Notes(),
     )
     assert list(found) == ["fold-1/seed-1", "fold-1/seed-2", "fold-2/seed-1", "fold-2/seed-2"]
     assert all((tmp_path / "out" / name / ABOUT).is_file() for name in found)
@@ -272,6 +391,31 @@ def test_seeds_and_folds_give_a_summary(tmp_path: Path) -> None:
     assert scores["all"]["recall"]["mean"] == pytest.approx(sum(every) / 4)
     assert scores["all"]["recall"]["runs"] == 4
     assert summary(found, "dev") == {}
+
+
+def test_slices_without_gold_do_not_count_in_a_mean() -> None:
+    def facts(tp: int, fn: int, f1: float) -> dict[str, Any]:
+        row = {"tp": tp, "fn": fn, "precision": f1, "recall": f1, "f1": f1}
+        return {"scores": {"test": {"exact": {"left": row, "never": {**row, "tp": 0, "fn": 0}}}}}
+
+    found = summary({"a": facts(1, 1, 0.5), "b": facts(0, 0, 0.0), "c": facts(0, 2, 0.0)}, "test")
+    assert (found["left"]["f1"].mean, found["left"]["f1"].runs) == (0.25, 2)
+    assert "never" not in found
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_several_runs_leave_other_folders_alone(tmp_path: Path, resume: bool) -> None:
+    (tmp_path / "thesis.txt").write_text("precious")
+    with pytest.raises(OutputError, match="thesis.txt" if resume else "not empty"):
+        train_all(
+            {"": task(tmp_path)},
+            seeds=(1, 2),
+            output=tmp_path,
+            resume=resume,
+            watcher=lambda name: None,
+            notes=lambda name: Notes(),
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_a_deviation_is_that_of_a_sample() -> None:

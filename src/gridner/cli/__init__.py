@@ -63,7 +63,8 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_fail(f"the result cannot be written ({error.strerror or error})"))
+        where = error.filename or "the result cannot be written"
+        sys.exit(_fail(f"{where} ({error.strerror or error})"))
 
 
 def _fail(message: str) -> int:

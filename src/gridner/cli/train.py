@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from gridner.cli.common import (
     ExceptIdsOption,
@@ -27,15 +24,13 @@ from gridner.cli.common import (
     print_table,
 )
 from gridner.cli.evaluate import slice_label
+from gridner.cli.live import Live
 from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
-    from gridner.config import TrainConfig
     from gridner.training.data import Part
-    from gridner.training.snapshot import State
 
 DEV_SHARE = 0.1
-EVERY = 60  # seconds between two lines where there is no terminal
 
 
 def train(
@@ -45,7 +40,10 @@ def train(
     train: Annotated[Path, typer.Option("--train", help="The training corpus.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the model.")],
     dev: Annotated[
-        str, typer.Option("--dev", help="The corpus to choose on, or the share of the training documents to hold out.")
+        str,
+        typer.Option(
+            "--dev", help="The corpus to choose on, or the share of the training documents to hold out; none: no dev."
+        ),
     ] = str(DEV_SHARE),
     test: Annotated[Path | None, typer.Option("--test", help="A corpus to score once, in the end.")] = None,
     format: FormatOption = "auto",
@@ -91,9 +89,9 @@ def train(
     chosen = read_config(config, changes)
     _check_extra()
     from gridner.training.data import part_of
-    from gridner.training.run import Task
     from gridner.training.runs import folds_of, hold_out, summary, train_all
     from gridner.training.stopping import Stopped
+    from gridner.training.task import Task
 
     notes = Notes()
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
@@ -108,8 +106,22 @@ def train(
     command = shlex.join(["gridner", *sys.argv[1:]])
     tested = part(test, "test", others) if test is not None else None
     if folds is None:
-        rest, held = hold_out(whole, share) if share is not None else (whole, part(Path(dev), "dev", others))
-        tasks = {"": Task(config=chosen, train=rest, dev=held, test=tested, output=output, init=init, command=command)}
+        if share is not None:
+            rest, held = hold_out(whole, share)
+        else:
+            rest, held = whole, None if dev == "none" else part(Path(dev), "dev", others)
+        tasks = {
+            "": Task(
+                config=chosen,
+                train=rest,
+                dev=held,
+                test=tested,
+                output=output,
+                init=init,
+                split=share is not None,
+                command=command,
+            )
+        }
     else:
         if share is None or tested is not None:
             raise UsageError("--folds with a --dev or --test corpus, expected the folds to come from --train alone")
@@ -117,22 +129,34 @@ def train(
         for number, (some, fold) in enumerate(folds_of(whole, folds), start=1):
             rest, held = hold_out(some, share)
             tasks[f"fold-{number}"] = Task(
-                config=chosen, train=rest, dev=held, test=fold, output=output, init=init, command=command
+                config=chosen, train=rest, dev=held, test=fold, output=output, init=init, split=True, command=command
             )
     main = int(os.environ.get("RANK", "0")) == 0
+    alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
+    again = (command if resume else f"{command} --resume") if alone else "the same command with --resume"
+    of_runs: dict[str, Notes] = {}
     try:
-        with Live(chosen.train, quiet=not main) as live:
+        with Live(chosen.train, resume=resume, quiet=not main) as live:
             found = train_all(
-                tasks, seeds=chosen.train.seeds, output=output, resume=resume, watcher=live.watch, notes=notes
+                tasks,
+                seeds=chosen.train.seeds,
+                output=output,
+                resume=resume,
+                watcher=live.watch,
+                notes=lambda name: of_runs.setdefault(name, notes.copy()),
             )
     except Stopped:
-        again = command if resume else f"{command} --resume"
-        typer.echo(f"gridner: stopped, the state is saved; go on with: {again}", err=True)
+        if main:
+            typer.echo(f"gridner: stopped, the state is saved; go on with: {again}", err=True)
+        raise typer.Exit(130 if main else 0) from None  # a launcher ends the first when another fails
+    except KeyboardInterrupt:
+        if main:
+            typer.echo(f"gridner: interrupted; go on from the last snapshot with: {again}", err=True)
         raise typer.Exit(130) from None
     if not main:
         return
     _print_scores(found, {name: summary(found, name) for name in ("dev", "test")})
-    print_notes(notes)
+    _print_notes(of_runs)
     typer.echo(f"the model is in {output}" if len(found) == 1 else f"the models are in {output}", err=True)
 
 
@@ -149,8 +173,8 @@ def _check_extra() -> None:
 
 
 def _share(dev: str) -> float | None:
-    """The share of the documents, or None if it is a path."""
-    if Path(dev).exists():
+    """The share of the documents, or None if it is a path or "none"."""
+    if dev == "none" or Path(dev).exists():
         return None
     try:
         share = float(dev)
@@ -161,88 +185,12 @@ def _share(dev: str) -> float | None:
     return share
 
 
-class Live:
-    """A line that shows how a training goes; one line for each epoch where there is no terminal."""
-
-    def __init__(self, config: TrainConfig, *, quiet: bool) -> None:
-        self.config = config
-        self.quiet = quiet
-        self.console = Console(stderr=True, highlight=False)
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[said]}"),
-            console=self.console,
-            transient=True,
-            disable=quiet or not self.console.is_terminal,
-        )
-
-    def __enter__(self) -> Live:
-        self.bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def watch(self, name: str) -> Line | None:
-        """Who watches a run."""
-        return None if self.quiet else Line(self, name)
-
-
-class Line:
-    """The watcher of one run."""
-
-    def __init__(self, live: Live, name: str) -> None:
-        self.live = live
-        self.name = f"{name} " if name else ""
-        self.task: TaskID | None = None
-        self.loss = 0.0
-        self.began: tuple[float, int] | None = None
-        self.spoke = time.monotonic()
-
-    def step(self, state: State, steps: int, loss: float) -> None:
-        """Move the line."""
-        self.loss = loss if not self.loss else 0.95 * self.loss + 0.05 * loss
-        bar = self.live.bar
-        if self.task is None:
-            self.task = bar.add_task("", total=steps, said="")
-        if self.began is None:
-            self.began = (time.monotonic(), state.step)
-        seconds, done = time.monotonic() - self.began[0], state.step - self.began[1]
-        config = self.live.config
-        speed = f"{done * config.batch_size / seconds:.1f} sentences/s, " if done else ""
-        behind = state.epoch * steps + state.step
-        left = state.seconds / behind * (config.epochs * steps - behind)
-        best = f"dev F1 {100 * state.best:.2f} (epoch {state.best_epoch}), " if state.best_epoch else ""
-        name, said = f"{self.name}epoch {state.epoch + 1}/{config.epochs}", f"loss {self.loss:.5f}, {best}{speed}"
-        bar.update(self.task, completed=state.step, description=name, said=f"{said}{_duration(left)} left")
-        if not self.live.console.is_terminal and time.monotonic() - self.spoke > EVERY:
-            self.spoke = time.monotonic()
-            done_share = f"{100 * state.step / steps:.0f} %"
-            self.live.console.print(f"{name}: {done_share}, {said}{_duration(left)} left", markup=False, soft_wrap=True)
-
-    def epoch(self, state: State) -> None:
-        """Say how it went."""
-        row = state.history[-1]
-        self.began = None
-        scores = ""
-        if "all F1" in row:
-            scores = f", dev P {100 * row['all P']:.2f} R {100 * row['all R']:.2f} F1 {100 * row['all F1']:.2f}"
-            scores += f", discontinuous F1 {100 * row.get('discontinuous F1', 0.0):.2f}"
-        mark = " *" if state.best_epoch == state.epoch else ""
-        said = f"{self.name}epoch {state.epoch}: loss {row['loss']:.5f}{scores}, {_duration(state.seconds)}{mark}"
-        self.live.console.print(said, markup=False, soft_wrap=True)
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return (
-        f"{minutes // 60} h {minutes % 60} min"
-        if minutes >= 60
-        else f"{minutes} min"
-        if minutes
-        else f"{seconds:.0f} s"
-    )
+def _print_notes(of_runs: Mapping[str, Notes]) -> None:
+    """Once where all runs have the same."""
+    if len({tuple((what, count) for what, count, _ in notes) for notes in of_runs.values()}) <= 1:
+        of_runs = {"": next(iter(of_runs.values()))}
+    for name, notes in of_runs.items():
+        print_notes(notes, name)
 
 
 def _print_scores(runs: Mapping[str, Mapping[str, Any]], parts: Mapping[str, Any]) -> None:
@@ -250,7 +198,7 @@ def _print_scores(runs: Mapping[str, Mapping[str, Any]], parts: Mapping[str, Any
     for name, slices in parts.items():
         if not slices:
             continue
-        table = new_table(f"{name}, exact match", "P", "R", "F1")
+        table = new_table(f"{name}, exact match", "P", "R", "F1", *(["runs"] if several else []))
         for label, row in slices.items():
             table.add_row(
                 slice_label(label),
@@ -258,5 +206,8 @@ def _print_scores(runs: Mapping[str, Mapping[str, Any]], parts: Mapping[str, Any
                     f"{100 * at.mean:.2f}" + (f" ± {100 * at.deviation:.2f}" if several else "")
                     for at in (row["precision"], row["recall"], row["f1"])
                 ),
+                *([str(row["f1"].runs)] if several else []),
             )
-        print_table(table, f"mean ± standard deviation of {len(runs)} runs" if several else "one run, one seed")
+        print_table(
+            table, "mean ± standard deviation over the runs with such entities" if several else "one run, one seed"
+        )

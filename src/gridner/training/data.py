@@ -11,7 +11,7 @@ from random import Random
 from gridner.augment import Coordinations
 from gridner.batches import Encoded, Pieces
 from gridner.config import Config
-from gridner.documents import Document
+from gridner.documents import Document, extent
 from gridner.errors import Notes, UsageError
 from gridner.formats.jsonl import to_json
 from gridner.sentences import Mention, Sentence, align
@@ -52,7 +52,9 @@ class Part:
             "documents": len(self.documents),
             "sentences": len(self.sentences),
             "entities": len(entities),
-            "discontinuous": sum(is_discontinuous(mention) for one in self.sentences for mention in one.mentions),
+            "discontinuous": sum(
+                len(extent(document.text, entity)) > 1 for document in self.documents for entity in document.entities
+            ),
             "types": {name: sum(entity.type == name for entity in entities) for name in self.types},
             "sha256": digest.hexdigest(),
         }
@@ -65,7 +67,8 @@ def part_of(documents: Iterable[Document], *, notes: Notes, name: str) -> Part:
     for document in documents:
         aligned = align(document)
         for entity, why in aligned.cut:
-            notes.add(f"{name}: entity that {why.value}, left out of training", f"{document.id}: {entity.type}")
+            what = "left out of training" if name == "train" else "counts as missed"
+            notes.add(f"{name}: entity that {why.value}, {what}", f"{document.id}: {entity.type}")
         kept.append(document)
         sentences += aligned.sentences
     return Part(tuple(kept), tuple(sentences))
@@ -113,7 +116,7 @@ class TrainingSet:
     def _examples(self, sentences: Sequence[Sentence], notes: Notes) -> list[Example]:
         settings = self.config.decoding
         found: list[Example] = []
-        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences])
+        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
         for sentence, whole in zip(sentences, encoded, strict=True):
             seen: set[Mention] = set()
             for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -24,11 +24,17 @@ from gridner.model.toe import Batch, Toe
 from gridner.tags import TagScheme
 from gridner.training.data import Example, TrainingSet
 from gridner.training.snapshot import State, load_state, save_best, save_state
-from gridner.training.stopping import Stop
+from gridner.training.stopping import Stop, Stopped
+
+WORTH_SAVING = 60.0  # seconds of training before a dev score
 
 
 class Watcher(Protocol):
     """Who is told how the training goes."""
+
+    def begin(self, state: State, steps: int) -> None:
+        """Before the first step; a run that goes on has some behind it."""
+        ...
 
     def step(self, state: State, steps: int, loss: float) -> None:
         """After each step; `steps` is how many an epoch has."""
@@ -49,7 +55,7 @@ class Loop:
     data: TrainingSet
     config: TrainConfig
     seed: int
-    fingerprint: str
+    identity: Mapping[str, Any]  # of the run: one with another is not gone on with
     folder: Path  # of the snapshots
     accelerator: Accelerator
     evaluate: Callable[[], Evaluation | None]  # the dev score; None without dev documents
@@ -60,13 +66,16 @@ class Loop:
         """Train to the end, or until `stop` is asked for. The best weights are in the folder."""
         optimizer = _optimizer(self.model, self.config, self.accelerator.device)
         self.model.to(self.accelerator.device)
-        state = load_state(self.folder, self.fingerprint, self.model, optimizer) if resume else None
+        processes = self.accelerator.num_processes
+        state = load_state(self.folder, self.identity, processes, self.model, optimizer) if resume else None
         if state is None:
-            state = State(self.fingerprint)
+            state = State(dict(self.identity), processes)
         model, prepared = self.accelerator.prepare(self.model, optimizer)
         if self.accelerator.scaler is not None and state.scaler:
             self.accelerator.scaler.load_state_dict(state.scaler)
         steps = self.data.steps
+        self._check_same(state.epoch * steps + state.step)
+        self.watcher.begin(state, steps)
         saved = began = time.monotonic()
         before = state.seconds
         while state.epoch < self.config.epochs and not self._finished(state):
@@ -78,18 +87,20 @@ class Loop:
                 state.step, state.loss, state.cells = state.step + 1, state.loss + loss, state.cells + cells
                 state.seconds = before + time.monotonic() - began
                 self.watcher.step(state, steps, loss / cells)
-                if self.stop.asked or time.monotonic() - saved > 60 * self.config.snapshot_minutes:
+                if self._stops or time.monotonic() - saved > 60 * self.config.snapshot_minutes:
                     self._save(state, optimizer)
                     saved = time.monotonic()
-                    self.stop.check()
-            self._save(state, optimizer)
+                    self._stop_if_asked()
+            if time.monotonic() - saved > WORTH_SAVING:
+                self._save(state, optimizer)
             self._score(state)
             state.seconds = before + time.monotonic() - began
             state.epoch, state.step, state.loss, state.cells = state.epoch + 1, 0, 0.0, 0
             self._save(state, optimizer)
             saved = time.monotonic()
             self.watcher.epoch(state)
-            self.stop.check()
+            self._agree(torch.zeros(()))
+            self._stop_if_asked()
         return state
 
     def _finished(self, state: State) -> bool:
@@ -124,15 +135,40 @@ class Loop:
         accelerator.clip_grad_norm_(model.parameters(), self.config.clip)
         optimizer.step()
         optimizer.zero_grad()
-        if accelerator.num_processes > 1:  # they stop together, or those that go on would wait for ever
-            total, asked = accelerator.reduce(torch.stack((total, total.new_tensor(float(self.stop.asked)))))
-            self.stop.asked = bool(asked)
-        value = float(total)
+        value = self._agree(total)
         if not math.isfinite(value):
             raise UsageError(
                 f"the loss is {value} at step {number + 1}, expected a number: try a lower train.rate or encoder_rate"
             )
         return value, cells
+
+    def _agree(self, value: torch.Tensor) -> float:
+        """The sum of a value over all processes, which stop together: those that go on would wait for ever."""
+        if self.accelerator.num_processes == 1:
+            return float(value)
+        wanted = value.new_tensor(float(self.stop.wanted))
+        total, stops = self.accelerator.reduce(torch.stack((value, wanted)).to(self.accelerator.device))
+        self.stop.agreed = bool(stops)
+        return float(total)
+
+    @property
+    def _stops(self) -> bool:
+        return self.stop.wanted if self.accelerator.num_processes == 1 else self.stop.agreed
+
+    def _stop_if_asked(self) -> None:
+        if self._stops:
+            self.accelerator.wait_for_everyone()  # a launcher ends all when one ends, and the first may be saving
+            raise Stopped
+
+    def _check_same(self, steps: int) -> None:
+        """All processes must begin at the same step."""
+        if self.accelerator.num_processes > 1:
+            mine = torch.tensor([steps], device=self.accelerator.device)
+            every = self.accelerator.gather(mine).tolist()
+            if len(set(every)) > 1:
+                raise UsageError(
+                    f"{self.folder}: the processes find snapshots of steps {every}, expected a folder that all share"
+                )
 
     def _loss(self, model: torch.nn.Module, examples: Sequence[Example]) -> torch.Tensor:
         device = self.accelerator.device
@@ -163,7 +199,7 @@ class Loop:
                     one = evaluation.score(name)
                     row |= {f"{name} P": one.precision, f"{name} R": one.recall, f"{name} F1": one.f1}
             state.history.append(row)
-            if score > state.best:
+            if score > state.best or score == state.best == 0:  # before anything is found the last is the best
                 state.best, state.best_epoch = score, state.epoch + 1
                 save_best(self.folder, self.model)
         if self.accelerator.num_processes > 1:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import csv
-import hashlib
 import io
 import json
-import os
 import shutil
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, InitProcessGroupKwargs
 
-from gridner.checkpoint import ABOUT, Checkpoint, read_checkpoint
-from gridner.config import Config
+from gridner.checkpoint import Checkpoint
 from gridner.documents import Document
-from gridner.errors import Notes, OutputError, UsageError
+from gridner.errors import Notes
 from gridner.evaluate import Evaluation
 from gridner.formats.files import write_text, write_whole
 from gridner.formats.jsonl import to_json
@@ -29,16 +29,16 @@ from gridner.tags import TagScheme
 from gridner.trained import TrainedModel, recognizer_of
 from gridner.training.card import card_of, versions
 from gridner.training.curves import draw_curves
-from gridner.training.data import Part, TrainingSet
+from gridner.training.data import TrainingSet
 from gridner.training.loop import Loop, Watcher
 from gridner.training.memory import quick
 from gridner.training.scoring import best_thresholds, evaluation_of, predictions
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
 from gridner.training.stopping import Stop
+from gridner.training.task import SNAPSHOT, SPARE, Task, check_parts, finished, identity_of, prepare
 
-SNAPSHOT = "snapshot"
-SPARE = 50 * 2**20  # bytes that must stay free
+PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ class Log:
 
     path: Path | None = None
     then: Watcher | None = None
+
+    def begin(self, state: State, steps: int) -> None:
+        """Before the first step."""
+        if self.then is not None:
+            self.then.begin(state, steps)
 
     def step(self, state: State, steps: int, loss: float) -> None:
         """After each step."""
@@ -61,39 +66,19 @@ class Log:
             self.then.epoch(state)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """What is to be trained: settings, documents, and where the model goes."""
-
-    config: Config
-    train: Part
-    output: Path
-    dev: Part | None = None  # what the epoch and the thresholds are chosen on
-    test: Part | None = None  # scored once, in the end
-    init: Path | None = None
-    command: str = ""
-
-    @property
-    def parts(self) -> dict[str, Part]:
-        """The parts by name."""
-        named = {"train": self.train, "dev": self.dev, "test": self.test}
-        return {name: part for name, part in named.items() if part is not None}
-
-
 def train(
     task: Task, *, seed: int = 1, resume: bool = False, watcher: Watcher | None = None, notes: Notes | None = None
 ) -> Mapping[str, Any]:
     """Train a model and write it to `task.output`. What the model's `training` has is returned, scores included."""
     notes = Notes() if notes is None else notes
-    config = task.config
-    check_types(task)
+    check_parts(task, notes)
     about = {name: part.about() for name, part in task.parts.items()}
-    fingerprint = _fingerprint(task, seed, about)
-    if (done := _finished(task.output, fingerprint, resume=resume)) is not None:
+    identity = identity_of(task, seed, about)
+    if (done := finished(task.output, identity, resume=resume)) is not None:
         return done
-    device = device_of(config.train.device)
+    device = device_of(task.config.train.device)
     with quick(device):
-        return _train(task, seed, device, about, fingerprint, resume=resume, watcher=watcher, notes=notes)
+        return _train(task, seed, device, about, identity, resume=resume, watcher=watcher, notes=notes)
 
 
 def _train(
@@ -101,23 +86,33 @@ def _train(
     seed: int,
     device: torch.device,
     about: dict[str, Any],
-    fingerprint: str,
+    identity: dict[str, Any],
     *,
     resume: bool,
     watcher: Watcher | None,
     notes: Notes,
 ) -> Mapping[str, Any]:
     config = task.config
-    accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision_of(config.train.precision, device))
+    accelerator = Accelerator(
+        cpu=device.type == "cpu",
+        mixed_precision=precision_of(config.train.precision, device),
+        kwargs_handlers=[InitProcessGroupKwargs(timeout=PATIENCE)],
+    )
+    if accelerator.num_processes > 1:
+        atexit.register(_leave)
+        warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")  # costs a copy
     scheme = TagScheme(task.train.types, config.model.tags)
     if task.init is None:
         start = fresh(config, scheme, task.train.sentences, seed=seed, notes=notes)
     else:
         start = continued(config, scheme, task.init, seed=seed, notes=notes)
     data = TrainingSet(task.train, pieces=start.pieces, config=config, notes=notes)
+    if config.model.architecture == "w2ner":
+        _note_lost_tags(data, scheme, notes)
     folder = task.output / SNAPSHOT
     if accelerator.is_main_process:
-        _prepare(task.output, parameters=sum(parameter.numel() for parameter in start.model.parameters()))
+        parameters = sum(parameter.numel() for parameter in start.model.parameters())
+        prepare(task.output, needed=4 * parameters * (9 + task.later) + SPARE)
     accelerator.wait_for_everyone()
     trained = _model_of(task, start)
     stop = Stop()
@@ -128,7 +123,7 @@ def _train(
         data=data,
         config=config.train,
         seed=seed,
-        fingerprint=fingerprint,
+        identity=identity,
         folder=folder,
         accelerator=accelerator,
         evaluate=lambda: _dev_score(task, trained),
@@ -138,10 +133,11 @@ def _train(
     with stop.on_signals():
         state = loop.run(resume=resume)
     if not accelerator.is_main_process:
+        accelerator.wait_for_everyone()
         return {}
     load_best(folder, start.model)
     facts = {
-        "fingerprint": fingerprint,
+        "identity": identity,
         "command": task.command,
         "seed": seed,
         "device": str(accelerator.device),
@@ -152,29 +148,29 @@ def _train(
         "examples": len(data.examples) + data.made,
         "versions": versions(),
         "data": about,
-        "notes": {what: count for what, count, _ in notes},
     }
-    return _finish(task, trained, state, facts)
+    done = _finish(task, trained, state, facts, notes)
+    accelerator.wait_for_everyone()
+    return done
 
 
-def check_types(task: Task) -> None:
-    """The types of train are those that the model knows."""
-    if not task.train.types:
-        raise UsageError(f"train: no entities in {len(task.train.documents)} documents, expected some to learn from")
-    for name, part in task.parts.items():
-        for document in part.documents:
-            for entity in document.entities:
-                if entity.type not in task.train.types:
-                    known = ", ".join(task.train.types)
-                    raise UsageError(
-                        f"{name}: type {entity.type} in document {document.id}, expected those of train: {known} "
-                        "(--types chooses)"
-                    )
+def _leave() -> None:
+    """At the end of the program: a process that just goes makes the others abort."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
-def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any]) -> Mapping[str, Any]:
+def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
+    """W2NER has one label a cell."""
+    for example in data.examples:
+        words = len(example.words.words)
+        for _ in range(int((scheme.encode(example.mentions, words).sum(axis=-1) > 1).sum())):
+            notes.add("cell with several tags, of which W2NER learns one", f"a sentence of {words} words")
+
+
+def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
     """Choose the thresholds, score, and write the model with all that goes with it."""
-    config = task.config
+    config = trained.checkpoint.config
     if config.train.tune_thresholds and task.dev is not None:
         chosen = best_thresholds(trained.recognizer(), task.dev)
         decoding = replace(config.decoding, link_threshold=chosen.link, end_threshold=chosen.end)
@@ -183,9 +179,12 @@ def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, An
     facts["scores"] = {}
     for name, part in task.parts.items():
         if name != "train":
-            found = predictions(trained.recognizer(), part)
+            found = predictions(trained.recognizer(), part, notes=notes)
             facts["scores"][name] = evaluation_json(evaluation_of(part, found))
             _write(task.output / f"{name}.jsonl", answers(found))
+            if task.split:
+                _write(task.output / f"{name}.ids", "".join(f"{document.id}\n" for document in part.documents))
+    facts["notes"] = {what: count for what, count, _ in notes}
     _write(task.output / "log.csv", _csv(state.history))
     draw_curves(state.history, task.output / "curves.png", title=f"{config.model.architecture}, seed {facts['seed']}")
     trained.checkpoint = replace(trained.checkpoint, training=facts)
@@ -208,8 +207,9 @@ def answers(documents: Sequence[Document]) -> str:
 
 
 def _model_of(task: Task, start: Start) -> TrainedModel:
+    config = replace(task.config, model=replace(task.config.model, encoder=start.encoder))
     checkpoint = Checkpoint(
-        config=task.config,
+        config=config,
         types=task.train.types,
         language_model=start.language_model,
         max_pieces=start.pieces.max_pieces,
@@ -237,51 +237,3 @@ def _csv(history: Sequence[Mapping[str, float]]) -> str:
     for row in history:
         writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
     return out.getvalue()
-
-
-def _fingerprint(task: Task, seed: int, about: Mapping[str, Any]) -> str:
-    """What must be the same for a run to go on."""
-    settings = task.config.to_dict()
-    for name in ("seeds", "snapshot_minutes"):
-        del settings["train"][name]
-    data = {name: part["sha256"] for name, part in about.items()}
-    init = (task.init / ABOUT).read_text(encoding="utf-8") if task.init and (task.init / ABOUT).is_file() else None
-    whole = json.dumps([settings, data, seed, init], sort_keys=True)
-    return hashlib.sha256(whole.encode()).hexdigest()
-
-
-def _finished(output: Path, fingerprint: str, *, resume: bool) -> Mapping[str, Any] | None:
-    """What a finished run of the same kind has, if the output is one; anything else there is not overwritten."""
-    if output.exists() and not output.is_dir():
-        raise OutputError(f"{output}: is a file, expected a new folder")
-    if not output.exists() or not any(output.iterdir()):
-        return None
-    if not resume:
-        raise OutputError(f"{output}: exists and is not empty, expected a new folder; --resume goes on with a run")
-    if not (output / ABOUT).is_file():
-        if (output / SNAPSHOT).is_dir():
-            return None
-        raise OutputError(f"{output}: is not empty and no run of gridner train, expected one to go on with")
-    checkpoint, _ = read_checkpoint(output)
-    if checkpoint.training.get("fingerprint") != fingerprint:
-        raise OutputError(f"{output}: a finished run with other settings or data, expected a new folder")
-    return checkpoint.training
-
-
-def _prepare(output: Path, *, parameters: int) -> None:
-    """Find now, not after the last epoch, that the place cannot be written or is too small."""
-    folder = output / SNAPSHOT
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for place in (output, folder):
-            probe = place / f".probe-{os.getpid()}"
-            probe.write_bytes(b"x")
-            probe.unlink()
-        free = shutil.disk_usage(output).free + sum(file.stat().st_size for file in folder.iterdir())
-    except OSError as error:
-        raise OutputError(f"{error.filename or output}: cannot be written ({error.strerror})") from None
-    needed = 4 * parameters * 9 + SPARE  # two snapshots of weights and moments, two best, the model
-    if free < needed:
-        raise OutputError(
-            f"{output}: {free / 2**20:,.0f} MB are free, expected at least {needed / 2**20:,.0f} MB for snapshots"
-        )

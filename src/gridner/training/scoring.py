@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gridner.decode import decode
 from gridner.documents import Document, Entity, Fragment, extent
+from gridner.errors import Notes
 from gridner.evaluate import Evaluation
 from gridner.recognizer import TOGETHER, Recognizer
 from gridner.sentences import Sentence, entity_of
@@ -18,15 +19,14 @@ from gridner.tags import Relations
 from gridner.training.data import Part
 from gridner.windows import owner
 
-LOWEST = 0.05  # threshold that is tried
-GRID = (*np.arange(0.05, 0.951, 0.05).round(2).tolist(),)
+GRID = (*np.arange(0.05, 0.951, 0.05).round(2).tolist(),)  # thresholds that are tried
 Key = tuple[str, tuple[Fragment, ...]]
 
 
-def predictions(recognizer: Recognizer, part: Part) -> list[Document]:
-    """The documents with the entities that are found."""
+def predictions(recognizer: Recognizer, part: Part, *, notes: Notes | None = None) -> list[Document]:
+    """The documents with the entities that are found. What had to be cut or capped is counted."""
     found: dict[str, list[Entity]] = defaultdict(list)
-    for sentence, mentions in zip(part.sentences, recognizer.mentions(part.sentences), strict=True):
+    for sentence, mentions in zip(part.sentences, recognizer.mentions(part.sentences, notes=notes), strict=True):
         found[sentence.document_id] += [entity_of(sentence, mention) for mention in mentions]
     return [replace(document, entities=tuple(found[document.id])) for document in part.documents]
 
@@ -57,12 +57,13 @@ def best_thresholds(recognizer: Recognizer, part: Part) -> Thresholds:
     Mentions are decoded once, at the lowest thresholds; each is found at (link, end) if its weakest link and its
     head–tail relation exceed them. (The decoder's caps are on the best, so they leave out none that matter.)
     """
+    threshold = recognizer.decoding.threshold
     link, end, right = _candidates(recognizer, part)
     gold = sum(len({_key(document, entity) for entity in document.entities}) for document in part.documents)
     best = Thresholds(0.5, 0.5, -1.0)
     pairs = sorted(((a, b) for a in GRID for b in GRID), key=lambda pair: abs(pair[0] - 0.5) + abs(pair[1] - 0.5))
     for a, b in pairs:
-        kept = (link > a) & (end > b)
+        kept = (link > _cut(a, threshold)) & (end > _cut(b, threshold))
         f1 = 2 * int(right[kept].sum()) / max(1, int(kept.sum()) + gold)
         if f1 > best.f1 + 1e-9:
             best = Thresholds(a, b, f1)
@@ -77,6 +78,7 @@ def _candidates(
     golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
     types, settings = recognizer.scheme.types, recognizer.decoding
     rows: list[tuple[float, float, bool]] = []
+    lowest = _cut(GRID[0], settings.threshold)
     for start in range(0, len(part.sentences), TOGETHER):
         some = part.sentences[start : start + TOGETHER]
         windows = list(recognizer.windows(some))
@@ -85,8 +87,8 @@ def _candidates(
             ranges[window.sentence].append(window.words)
         for window in windows:
             ends = window.relations.ends
-            relations = Relations(window.relations.links, (ends > LOWEST).astype(ends.dtype))
-            found = decode(relations, types, threshold=LOWEST, k=settings.k, limit=settings.limit)
+            relations = Relations(window.relations.links, (ends > lowest).astype(ends.dtype))
+            found = decode(relations, types, threshold=lowest, k=settings.k, limit=settings.limit)
             sentence = some[window.sentence]
             every = sorted(ranges[window.sentence], key=lambda words: words.start)
             for mention in found.mentions:
@@ -99,6 +101,12 @@ def _candidates(
                     rows.append((mention.score or 0.0, score, key in golds[sentence.document_id]))
     table = np.array(rows, dtype=np.float64).reshape(-1, 3)
     return table[:, 0], table[:, 1], table[:, 2].astype(np.bool_)
+
+
+def _cut(moved: float, threshold: float) -> float:
+    """The probability that lies at `threshold` once `moved` lies at 0.5 (see `shifted`)."""
+    odds = moved / (1 - moved) * threshold / (1 - threshold)
+    return odds / (1 + odds)
 
 
 def _key(document: Document, entity: Entity) -> Key:

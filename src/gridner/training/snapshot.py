@@ -7,7 +7,7 @@ are kept: what a step draws follows from the seed and its number.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from gridner.errors import FormatError, OutputError
 
 STATE, BEST = "state.safetensors", "best.safetensors"
+SHOWN = 3  # differences
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # of AdamW
 
 
@@ -26,7 +27,8 @@ MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # of AdamW
 class State:
     """Where a training stands."""
 
-    fingerprint: str  # of the settings and the data
+    identity: dict[str, Any]  # of the run: settings, data, seed
+    processes: int = 1
     epoch: int = 0  # whole ones that are behind
     step: int = 0  # within the epoch
     loss: float = 0.0  # sum over the cells of this epoch
@@ -48,7 +50,11 @@ def save_state(folder: Path, state: State, model: torch.nn.Module, optimizer: to
 
 
 def load_state(
-    folder: Path, fingerprint: str, model: torch.nn.Module, optimizer: torch.optim.Optimizer
+    folder: Path,
+    identity: Mapping[str, Any],
+    processes: int,
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
 ) -> State | None:
     """Put the snapshot's tensors in place; None where there is no snapshot."""
     path = folder / STATE
@@ -57,8 +63,12 @@ def load_state(
     try:
         with safe_open(path, framework="pt") as file:
             state = State(**json.loads(file.metadata()["state"]))
-        if state.fingerprint != fingerprint:
-            raise FormatError(f"{path}: of a run with other settings or data, expected the same to go on with --resume")
+        if differing := differences(state.identity, identity):
+            raise FormatError(f"{path}: of a run with {differing}, expected the same to go on with --resume")
+        if state.processes != processes:
+            raise FormatError(f"{path}: of a run with {state.processes} processes, expected as many, not {processes}")
+        if state.best_epoch and not (folder / BEST).is_file():
+            raise FormatError(f"{folder / BEST}: missing, expected the weights of the best epoch beside {STATE}")
         tensors = load_file(path)
         model.load_state_dict({name[6:]: tensor for name, tensor in tensors.items() if name.startswith("model/")})
         for name, parameter in model.named_parameters():
@@ -83,6 +93,26 @@ def load_best(folder: Path, model: torch.nn.Module) -> None:
         model.load_state_dict(load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:
         raise FormatError(f"{path}: {str(error)[:200]}, expected the weights of the best epoch") from None
+
+
+def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """How two runs differ: "train.rate 0.001 (here 0.002)"; empty if they do not."""
+    before, now = dict(_flat(there)), dict(_flat(here))
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    said = [f"{name} {_short(before.get(name))} (here {_short(now.get(name))})" for name in names[:SHOWN]]
+    return ", ".join(said) + (f" and {len(names) - SHOWN} more differences" if len(names) > SHOWN else "")
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _short(value: Any) -> str:
+    return "none" if value is None else str(value)[:16]
 
 
 def _beside(tensor: torch.Tensor, parameter: torch.nn.Parameter) -> torch.Tensor:

@@ -37,6 +37,7 @@ class Start:
     model: Toe
     pieces: Pieces
     language_model: dict[str, Any]  # settings of the encoder
+    encoder: str  # its name
 
 
 def fresh(config: Config, scheme: TagScheme, sentences: Sequence[Sentence], *, seed: int, notes: Notes) -> Start:
@@ -48,9 +49,9 @@ def fresh(config: Config, scheme: TagScheme, sentences: Sequence[Sentence], *, s
     else:
         tokenizer = load_tokenizer(config.model.encoder, notes=notes)
         language_model = load_language_model(config.model.encoder)
-    pieces = Pieces(tokenizer, max_pieces=max_pieces(language_model), notes=notes)
+    pieces = Pieces(tokenizer, max_pieces=max_pieces(language_model))
     model = build(config.model, language_model=language_model, labels=len(scheme.labels))
-    return Start(model, pieces, language_model_config(language_model))
+    return Start(model, pieces, language_model_config(language_model), config.model.encoder)
 
 
 def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes: Notes) -> Start:
@@ -72,8 +73,7 @@ def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes
         else:
             tensors[name].copy_(tensor)
     model.load_state_dict(tensors)
-    pieces = Pieces(old.pieces.tokenizer, max_pieces=old.checkpoint.max_pieces, notes=notes)
-    return Start(model, pieces, dict(old.checkpoint.language_model))
+    return Start(model, old.pieces, dict(old.checkpoint.language_model), old.checkpoint.config.model.encoder)
 
 
 def _outputs(scheme: TagScheme, config: Config) -> list[str]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+SAME = 2.0  # seconds in which a second signal is the first one, passed on
 
 
 class Stopped(Exception):
@@ -13,24 +18,30 @@ class Stopped(Exception):
 
 
 class Stop:
-    """Whether someone has asked."""
+    """Whether this process was asked to stop, and whether several have agreed to."""
 
     def __init__(self) -> None:
-        self.asked = False
-
-    def check(self) -> None:
-        """Stop here, if asked."""
-        if self.asked:
-            raise Stopped
+        self.wanted = False
+        self.agreed = False
+        self.since = 0.0
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Take Ctrl-C and SIGTERM as a wish to stop; a second one interrupts at once."""
+        """Take Ctrl-C and SIGTERM as a wish to stop; a second one interrupts at once.
+
+        Launchers pass on to their processes what the terminal has sent them already, so it must come a while later.
+        """
+        if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+            yield
+            return
 
         def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-            if self.asked:
-                raise KeyboardInterrupt
-            self.asked = True
+            if self.wanted:
+                if time.monotonic() - self.since > SAME:
+                    raise KeyboardInterrupt
+                return
+            self.wanted, self.since = True, time.monotonic()
+            sys.stderr.write("\ngridner: stopping as soon as the state is saved; once more to interrupt at once\n")
 
         signals = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, ask) for number in signals}

@@ -1,0 +1,109 @@
+"""The line that shows how a training goes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+if TYPE_CHECKING:
+    from gridner.config import TrainConfig
+    from gridner.training.snapshot import State
+
+EVERY = 60  # seconds between two lines where there is no terminal
+
+
+class Live:
+    """A line that shows how a training goes; one line for each epoch where there is no terminal."""
+
+    def __init__(self, config: TrainConfig, *, resume: bool, quiet: bool) -> None:
+        self.config = config
+        self.resume = resume
+        self.quiet = quiet
+        self.console = Console(stderr=True, highlight=False)
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[said]}"),
+            console=self.console,
+            transient=True,
+            disable=quiet or not self.console.is_terminal,
+        )
+
+    def __enter__(self) -> Live:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def watch(self, name: str) -> Line | None:
+        """Who watches a run."""
+        return None if self.quiet else Line(self, name)
+
+
+class Line:
+    """The watcher of one run."""
+
+    def __init__(self, live: Live, name: str) -> None:
+        self.live = live
+        self.name = f"{name} " if name else ""
+        self.task: TaskID | None = None
+        self.loss = 0.0
+        self.began: tuple[float, int] | None = None
+        self.spoke = time.monotonic()
+
+    def begin(self, state: State, steps: int) -> None:
+        """Say where a run goes on."""
+        behind = state.epoch * steps + state.step
+        if behind or self.live.resume:
+            where = (
+                f"going on after step {behind:,} of {steps * self.live.config.epochs:,}" if behind else "starting anew"
+            )
+            self.live.console.print(f"{self.name}{where}", markup=False, soft_wrap=True)
+
+    def step(self, state: State, steps: int, loss: float) -> None:
+        """Move the line."""
+        self.loss = loss if not self.loss else 0.95 * self.loss + 0.05 * loss
+        bar = self.live.bar
+        if self.task is None:
+            self.task = bar.add_task("", total=steps, said="")
+        if self.began is None:
+            self.began = (time.monotonic(), state.step)
+        seconds, done = time.monotonic() - self.began[0], state.step - self.began[1]
+        config = self.live.config
+        speed = f"{done * config.batch_size / seconds:.1f} sentences/s, " if done else ""
+        behind = state.epoch * steps + state.step
+        left = state.seconds / behind * (config.epochs * steps - behind)
+        best = f"dev F1 {100 * state.best:.2f} (epoch {state.best_epoch}), " if state.best_epoch else ""
+        name, said = f"{self.name}epoch {state.epoch + 1}/{config.epochs}", f"loss {self.loss:.5f}, {best}{speed}"
+        bar.update(self.task, completed=state.step, description=name, said=f"{said}{_duration(left)} left")
+        if not self.live.console.is_terminal and time.monotonic() - self.spoke > EVERY:
+            self.spoke = time.monotonic()
+            done_share = f"{100 * state.step / steps:.0f} %"
+            self.live.console.print(f"{name}: {done_share}, {said}{_duration(left)} left", markup=False, soft_wrap=True)
+
+    def epoch(self, state: State) -> None:
+        """Say how it went."""
+        row = state.history[-1]
+        self.began = None
+        scores = ""
+        if "all F1" in row:
+            scores = f", dev P {100 * row['all P']:.2f} R {100 * row['all R']:.2f} F1 {100 * row['all F1']:.2f}"
+            scores += f", discontinuous F1 {100 * row.get('discontinuous F1', 0.0):.2f}"
+        mark = " *" if state.best_epoch == state.epoch else ""
+        said = f"{self.name}epoch {state.epoch}: loss {row['loss']:.5f}{scores}, {_duration(state.seconds)}{mark}"
+        self.live.console.print(said, markup=False, soft_wrap=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    return (
+        f"{minutes // 60} h {minutes % 60} min"
+        if minutes >= 60
+        else f"{minutes} min"
+        if minutes
+        else f"{seconds:.0f} s"
+    )
