@@ -55,6 +55,10 @@ class Pieces:
         self.tokenizer = tokenizer
         self.max_pieces = max_pieces
         self.unknown = _special(tokenizer, ("[UNK]", "<unk>", "<UNK>"))
+        self.mask = next(
+            (number for name in ("[MASK]", "<mask>") if (number := tokenizer.token_to_id(name)) is not None),
+            self.unknown,
+        )
         self.padding = _special(tokenizer, ("[PAD]", "<pad>", "<PAD>"))
 
     @classmethod

@@ -1,11 +1,13 @@
 from collections import Counter
+from random import Random
 
 import pytest
 
+from gridner.batches import Encoded
 from gridner.config import Config
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
-from gridner.training.data import Part, TrainingSet, is_discontinuous, part_of
+from gridner.training.data import Example, Part, TrainingSet, is_discontinuous, part_of
 from gridner.training.runs import folds_of, hold_out
 from small import documents, part, tiny_config, word_pieces
 
@@ -127,3 +129,12 @@ def test_folds_hold_every_document_out_once() -> None:
     assert all(len(rest.documents) == 4 for rest, _ in folds)
     with pytest.raises(UsageError, match="7 folds of 6 documents"):
         folds_of(part(), 7)
+
+
+def test_hidden_words_keep_their_number_of_pieces() -> None:
+    example = Example(Encoded(((4,), (7, 8, 9), (5,)) * 100, (2,), (3,)), ())
+    found = example.hiding(0.25, 99, Random(1)).words
+    assert (found.before, found.after, len(found.words)) == ((2,), (3,), 300)
+    changed = [(old, new) for old, new in zip(example.words.words, found.words, strict=True) if old != new]
+    assert all(new == (99,) * len(old) for old, new in changed)
+    assert 50 < len(changed) < 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from gridner.augment import Coordinations
@@ -28,6 +28,11 @@ class Example:
     def cells(self) -> int:
         """The size of its grid."""
         return len(self.words.words) ** 2
+
+    def hiding(self, share: float, mask: int, random: Random) -> Example:
+        """The same with a share of its words behind the encoder's mask piece."""
+        words = (((mask,) * len(word) if random.random() < share else word) for word in self.words.words)
+        return replace(self, words=replace(self.words, words=tuple(words)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any, Protocol
 
 import numpy as np
@@ -116,13 +117,17 @@ class Loop:
         processes. (Processes average their gradients, hence the factor.)
         """
         accelerator = self.accelerator
-        torch.manual_seed(_draw(self.seed, number, accelerator.process_index))
+        drawn = _draw(self.seed, number, accelerator.process_index)
+        torch.manual_seed(drawn)
         cells = sum(example.cells for example in examples)
         own = sorted(examples, key=lambda example: example.cells)[
             accelerator.process_index :: accelerator.num_processes
         ]
         weight = accelerator.num_processes / cells if own else 0.0
         own = own or [examples[0]]  # every process must take part in the exchange
+        if self.config.hidden_words:
+            random = Random(drawn)
+            own = [example.hiding(self.config.hidden_words, self.pieces.mask, random) for example in own]
         total = torch.zeros((), device=accelerator.device)
         model.train()
         batches = list(plan([len(example.words.words) for example in own], cells=self.config.cells))
