@@ -1,10 +1,11 @@
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from gridner.config import DecodingConfig
 from gridner.documents import Document, Entity, Fragment
-from gridner.errors import Notes
+from gridner.errors import Notes, UsageError
 from gridner.evaluate import evaluate
 from gridner.oracle import oracle
 from gridner.recognizer import Recognizer
@@ -79,3 +80,28 @@ def test_a_cap_that_is_reached_is_said() -> None:
     notes = Notes()
     list(recognizer(limit=1).pipe(documents(), notes=notes))
     assert notes["sentence where the decoder's caps were reached"] == 5
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 3, 512])
+def test_documents_come_in_their_order_as_soon_as_they_are_answered(batch_size: int) -> None:
+    """No more is read ahead than a batch of sentences and the document it ends in."""
+    read: list[str] = []
+
+    def source() -> Iterator[Document]:
+        for document in [Document("empty", ""), *documents(), Document("blank", " \n ")]:
+            read.append(document.id)
+            yield document
+
+    expected = list(recognizer().pipe(documents()))
+    found = []
+    for document in recognizer().pipe(source(), batch_size=batch_size):
+        found.append(document)
+        assert len(read) <= len(found) + batch_size + 1
+    assert [document.id for document in found] == read
+    assert found[1:-1] == expected
+    assert found[0].entities == found[-1].entities == ()
+
+
+def test_a_batch_has_at_least_one_sentence() -> None:
+    with pytest.raises(UsageError, match="batch_size is 0"):
+        list(recognizer().pipe(documents(), batch_size=0))

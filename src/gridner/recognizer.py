@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
 
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from gridner.batches import Arrays, Encoded, Pieces, plan
 from gridner.config import DecodingConfig
 from gridner.decode import decode
-from gridner.documents import Document
-from gridner.errors import Notes
-from gridner.sentences import Mention, Sentence, entity_of, sentences_of
+from gridner.documents import Document, Entity
+from gridner.errors import Notes, UsageError
+from gridner.sentences import Mention, Sentence, each_sentence, entity_of
 from gridner.tags import Relations, TagScheme, probabilities, shifted
 from gridner.windows import merge
 
@@ -41,6 +41,18 @@ class Window:
 
 
 @dataclass(slots=True)
+class _Unanswered:
+    """A document, its sentences that were read and not answered yet, and the entities of those that were."""
+
+    document: Document
+    sentences: deque[Sentence] = field(default_factory=deque)
+    entities: list[Entity] = field(default_factory=list)
+
+    def answered(self) -> Document:
+        return replace(self.document, entities=tuple(self.entities))
+
+
+@dataclass(slots=True)
 class Recognizer:
     """Finds entities. The result for a text does not depend on what else is asked for at the same time."""
 
@@ -55,21 +67,41 @@ class Recognizer:
         """The entities of a text."""
         return next(self.pipe([Document("text", text)]))
 
-    def pipe(self, documents: Iterable[Document], *, notes: Notes | None = None) -> Iterator[Document]:
-        """The documents with the entities that are found, in their order; those that they have are replaced."""
-        notes = Notes() if notes is None else notes
-        for group in _groups(documents):
-            found = self.mentions((sentence for _, sentences in group for sentence in sentences), notes=notes)
-            for document, sentences in group:
-                entities = [entity_of(one, mention) for one in sentences for mention in next(found)]
-                yield replace(document, entities=tuple(entities))
+    def pipe(
+        self, documents: Iterable[Document], *, batch_size: int = TOGETHER, notes: Notes | None = None
+    ) -> Iterator[Document]:
+        """The documents with the entities that are found, in their order; those that they have are replaced.
 
-    def mentions(self, sentences: Iterable[Sentence], *, notes: Notes | None = None) -> Iterator[list[Mention]]:
+        So many sentences at a time are read, sorted by length and given to the network under the budget of cells.
+        """
+        ahead: deque[_Unanswered] = deque()
+
+        def sentences() -> Iterator[Sentence]:
+            for document in documents:
+                ahead.append(_Unanswered(document))
+                waiting = ahead[-1].sentences
+                for sentence in each_sentence(document):
+                    waiting.append(sentence)
+                    yield sentence
+
+        for mentions in self.mentions(sentences(), batch_size=batch_size, notes=notes):
+            while not ahead[0].sentences:
+                yield ahead.popleft().answered()
+            sentence = ahead[0].sentences.popleft()
+            ahead[0].entities += [entity_of(sentence, mention) for mention in mentions]
+        for document in ahead:
+            yield document.answered()
+
+    def mentions(
+        self, sentences: Iterable[Sentence], *, batch_size: int = TOGETHER, notes: Notes | None = None
+    ) -> Iterator[list[Mention]]:
         """The mentions of each sentence, in text order within a window."""
+        if batch_size < 1:
+            raise UsageError(f"batch_size is {batch_size}, expected at least 1")
         notes = Notes() if notes is None else notes
         rest = iter(sentences)
         settings = self.decoding
-        while some := list(islice(rest, TOGETHER)):
+        while some := list(islice(rest, batch_size)):
             found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
             for window in self.windows(some, notes=notes):
                 relations = Relations(
@@ -104,18 +136,3 @@ class Recognizer:
     def _relations(self, scores: NDArray[np.floating]) -> Relations:
         tags = probabilities(scores, one_label=self.one_label)
         return self.scheme.relations(tags, links=self.decoding.links, ends=self.decoding.ends)
-
-
-def _groups(documents: Iterable[Document]) -> Iterator[list[tuple[Document, Sequence[Sentence]]]]:
-    """Documents with their sentences, so many together that batches are full."""
-    group: list[tuple[Document, Sequence[Sentence]]] = []
-    size = 0
-    for document in documents:
-        sentences = sentences_of(document)
-        group.append((document, sentences))
-        size += len(sentences)
-        if size >= TOGETHER:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group

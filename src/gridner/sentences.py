@@ -6,7 +6,7 @@ Two words that never mix: an Entity is characters in a document, a Mention is wo
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
@@ -117,19 +117,30 @@ class Alignment:
 
 def with_sentences(document: Document, spans: Iterable[Fragment]) -> Document:
     """The document with sentences of the user's own, given as characters, say from `split_lines`."""
-    sentences = (tuple(tokenize(document.text, span.start, span.end)) for span in spans)
-    return replace(document, sentences=tuple(words for words in sentences if words))
+    return replace(document, sentences=tuple(_tokenized(document.text, spans)))
 
 
 def sentences_of(document: Document) -> tuple[Sentence, ...]:
     """The sentences of a document, without mentions: those that it carries, else split and tokenized."""
+    return tuple(each_sentence(document))
+
+
+def each_sentence(document: Document) -> Iterator[Sentence]:
+    """The same one after another, for documents of any length."""
     text = document.text
     if document.sentences is None:
-        document = with_sentences(document, split_sentences(text))
-    return tuple(
-        Sentence(document.id, tuple(Word(text[word.start : word.end], word.start, word.end) for word in words))
-        for words in document.sentences or ()
-    )
+        every = _tokenized(text, split_sentences(text))
+    else:
+        every = iter(document.sentences)
+    for words in every:
+        yield Sentence(document.id, tuple(Word(text[word.start : word.end], word.start, word.end) for word in words))
+
+
+def _tokenized(text: str, spans: Iterable[Fragment]) -> Iterator[tuple[Fragment, ...]]:
+    """The words of each span that has any."""
+    for span in spans:
+        if words := tuple(tokenize(text, span.start, span.end)):
+            yield words
 
 
 def align(document: Document) -> Alignment:
