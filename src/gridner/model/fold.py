@@ -16,6 +16,7 @@ from gridner.model.affine import Affine, OfParts, accumulate, diagonal, linear, 
 from gridner.model.convolution import Convolution, positions
 from gridner.model.copredictor import CoPredictor
 from gridner.model.encoder import Encoder
+from gridner.model.fold_lstm import FoldedLstm, OnnxLstm
 from gridner.model.fold_trem import FoldedFeedback
 from gridner.model.toe import Batch, Toe
 
@@ -45,7 +46,7 @@ class Folded(nn.Module):
         )
         trem, hidden = model.trem, linear(model.predictor.grid_hidden)
         parts = len(model.convolution.dilated)
-        self.words = FoldedEncoder(model.encoder)
+        self.words = FoldedEncoder(model.encoder, portable)
         self.objects = None if model.to_objects is None else objects.matrix()
         self.gains = gains(model.convolution, subjects)
         self.grid = FoldedConvolution(model.convolution, portable)
@@ -86,13 +87,11 @@ class Folded(nn.Module):
 class FoldedEncoder(nn.Module):
     """Eq. 1, with whole rows picked rather than elements, and the BiLSTM's words first in time."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Encoder, portable: bool) -> None:
         super().__init__()
         self.layers = encoder.layers
         self.language_model = copy.deepcopy(encoder.language_model)
-        self.forwards = copy.deepcopy(encoder.forwards)
-        self.backwards = copy.deepcopy(encoder.backwards)
-        self.forwards.batch_first = self.backwards.batch_first = False
+        self.context = OnnxLstm(encoder) if portable else FoldedLstm(encoder)
 
     def forward(self, batch: Batch) -> Tensor:
         """Words H, each with a one at its end [B, n, width + 1]."""
@@ -102,16 +101,11 @@ class FoldedEncoder(nn.Module):
         states = (
             torch.stack(every.hidden_states[-self.layers :]).mean(dim=0) if self.layers > 1 else every.last_hidden_state
         )
-        size, n, _ = batch.word_pieces.shape
-        lengths, row = batch.lengths, torch.arange(size, device=states.device)
+        row = torch.arange(states.shape[0], device=states.device)
         rows = batch.word_pieces.transpose(0, 1) + (row * states.shape[1]).unsqueeze(1)  # [n, B, m], of all pieces
         words = functional.embedding(rows, states.flatten(0, 1)).amax(dim=2)  # [n, B, width of the language model]
-        place = torch.arange(n, device=states.device).unsqueeze(1)
-        mirror = torch.where(place < lengths, lengths - 1 - place, place) * size + row  # [n, B], of all words
-        ahead, _ = self.forwards(words)
-        back, _ = self.backwards(functional.embedding(mirror, words.flatten(0, 1)))
-        back = functional.embedding(mirror.T, back.flatten(0, 1))
-        return torch.cat((ahead.transpose(0, 1), back, torch.ones_like(back[..., :1])), dim=-1)
+        context: Tensor = self.context(words, batch.lengths)
+        return context
 
 
 def gains(convolution: Convolution, before: Affine) -> nn.Parameter:
