@@ -13,9 +13,10 @@ LAYERS = [
     {"documents", "split", "sentences", "windows"},
     {"formats", "items", "evaluate", "significance", "draw", "report"},
     {"tags", "decode"},
-    {"config", "batches", "augment", "checkpoint", "recognizer", "oracle", "statistics"},
+    {"config", "batches", "augment", "checkpoint", "recognizer", "onnx_engine", "oracle", "statistics"},
     {"model", "loss"},
-    {"trained", "training"},
+    {"trained", "training", "export"},
+    {"loading"},
     {"cli", "__main__"},
 ]
 # Within a layer, what may import what.
@@ -33,7 +34,9 @@ BESIDE = {
     ("checkpoint", "batches"),
     ("recognizer", "config"),
     ("recognizer", "batches"),
+    ("onnx_engine", "batches"),
     ("training", "trained"),
+    ("export", "trained"),
     ("__main__", "cli"),
 }
 

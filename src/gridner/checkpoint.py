@@ -2,7 +2,7 @@
 
 gridner.json        what the model is, and the sizes and hashes of the other files; written last
 tokenizer.json      of the `tokenizers` library
-model.safetensors   the weights
+model.safetensors   the weights; a model that was exported has model.onnx, the whole network, instead
 README.md           the model card
 """
 
@@ -24,7 +24,8 @@ from gridner.tags import TagScheme
 
 FORMAT = 1  # of the directory
 TASK = "discontinuous-ner"
-ABOUT, TOKENIZER, WEIGHTS, CARD = "gridner.json", "tokenizer.json", "model.safetensors", "README.md"
+ABOUT, TOKENIZER, CARD = "gridner.json", "tokenizer.json", "README.md"
+WEIGHTS, NETWORK = "model.safetensors", "model.onnx"  # a model has one of them
 MAX_ABOUT = 2**20  # bytes
 
 
@@ -38,6 +39,7 @@ class Checkpoint:
     max_pieces: int
     training: Mapping[str, Any] = field(default_factory=dict)  # data, seed, scores of dev and test
     version: str  # of gridner
+    network: str = WEIGHTS  # the file that it is in
 
     @property
     def scheme(self) -> TagScheme:
@@ -46,14 +48,14 @@ class Checkpoint:
 
 
 def write_checkpoint(
-    directory: Path, checkpoint: Checkpoint, *, tokenizer: Tokenizer, write_weights: Callable[[Path], None], card: str
+    directory: Path, checkpoint: Checkpoint, *, tokenizer: Tokenizer, write_network: Callable[[Path], None], card: str
 ) -> None:
     """Write a model. A model that is there is replaced once all is written; what makes it a model comes last."""
-    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, WEIGHTS, CARD, ABOUT)}
+    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, checkpoint.network, CARD, ABOUT)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         parts[TOKENIZER].write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
-        write_weights(parts[WEIGHTS])
+        write_network(parts[checkpoint.network])
         parts[CARD].write_text(card, encoding="utf-8")
         about = {
             "format": FORMAT,
@@ -64,7 +66,7 @@ def write_checkpoint(
             "config": checkpoint.config.to_dict(),
             "language_model": dict(checkpoint.language_model),
             "training": dict(checkpoint.training),
-            "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, WEIGHTS)},
+            "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, checkpoint.network)},
         }
         parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
         (directory / ABOUT).unlink(missing_ok=True)
@@ -95,6 +97,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
         max_pieces=about["max_pieces"],
         training=about.get("training", {}),
         version=about["gridner"],
+        network=NETWORK if NETWORK in about["files"] else WEIGHTS,
     )
     return checkpoint, Pieces.load(folder / TOKENIZER, max_pieces=checkpoint.max_pieces)
 
@@ -133,8 +136,9 @@ def _about(folder: Path) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(about.get(key), kind):
             raise FormatError(f"{path}: {key} is {about.get(key)!r:.40}, expected {kind.__name__}")
-    if set(about["files"]) != {TOKENIZER, WEIGHTS}:
-        raise FormatError(f"{path}: files are {sorted(about['files'])!r:.80}, expected {TOKENIZER} and {WEIGHTS}")
+    if set(about["files"]) not in ({TOKENIZER, WEIGHTS}, {TOKENIZER, NETWORK}):
+        found = sorted(about["files"])
+        raise FormatError(f"{path}: files are {found!r:.80}, expected {TOKENIZER} and {WEIGHTS} or {NETWORK}")
     if about["max_pieces"] < 3:
         raise FormatError(f"{path}: max_pieces is {about['max_pieces']}, expected at least 3")
     if not about["types"] or not all(isinstance(name, str) for name in about["types"]):

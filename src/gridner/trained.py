@@ -56,6 +56,8 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         """From a directory, without network."""
         checkpoint, pieces = read_checkpoint(directory)
         path = Path(directory) / WEIGHTS
+        if checkpoint.network != WEIGHTS:
+            raise FormatError(f"{directory}: was exported, to predict only, expected a model with {WEIGHTS}")
         language_model = language_model_from(checkpoint.language_model)
         model = build(checkpoint.config.model, language_model=language_model, labels=len(checkpoint.scheme.labels))
         try:
@@ -85,7 +87,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
     def _save_pretrained(self, save_directory: Path) -> None:
         tensors = {name: tensor.contiguous() for name, tensor in self.model.state_dict().items()}
 
-        def write_weights(path: Path) -> None:
+        def write_network(path: Path) -> None:
             try:
                 save_file(tensors, path)
             except SafetensorError as error:
@@ -95,7 +97,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
             save_directory,
             self.checkpoint,
             tokenizer=self.pieces.tokenizer,
-            write_weights=write_weights,
+            write_network=write_network,
             card=self.card,
         )
 

@@ -203,6 +203,18 @@ def test_while_nothing_is_found_the_last_epoch_is_the_best(tmp_path: Path) -> No
     assert (facts["epochs"], facts["best_epoch"]) == (4, 4)
 
 
+def test_the_average_of_the_weights_is_kept_and_survives_a_stop(tmp_path: Path) -> None:
+    settings = {"average": 0.9, "epochs": 3}
+    for name, wanted in (("plain", {"epochs": 3}), ("whole", settings)):
+        train(replace(task(tmp_path / name, **wanted), dev=None))
+    watch = Watch(10, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(Stopped):
+        train(replace(task(tmp_path / "stopped", **settings), dev=None), watcher=watch)
+    train(replace(task(tmp_path / "stopped", **settings), dev=None), resume=True)
+    assert weights(tmp_path / "whole") == weights(tmp_path / "stopped")
+    assert weights(tmp_path / "whole") != weights(tmp_path / "plain")
+
+
 def test_hidden_words_are_drawn_anew_in_each_step_and_a_seed_fixes_them(tmp_path: Path) -> None:
     for name, share in (("plain", 0.0), ("a", 0.5), ("b", 0.5)):
         train(task(tmp_path / name, hidden_words=share))

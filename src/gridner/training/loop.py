@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from gridner.batches import Pieces, plan
 from gridner.config import TrainConfig
@@ -24,9 +25,10 @@ from gridner.loss import cell_loss, one_label_loss
 from gridner.model.toe import Batch, Toe
 from gridner.tags import TagScheme
 from gridner.training.data import Example, TrainingSet
-from gridner.training.snapshot import State, load_state, save_best, save_state
+from gridner.training.snapshot import State, Training, load_state, save_best, save_state
 from gridner.training.stopping import Stop, Stopped
 
+AVERAGE_EVERY = 4  # steps: as good as every step, and cheap
 WORTH_SAVING = 60.0  # seconds of training before a dev score
 
 
@@ -59,7 +61,7 @@ class Loop:
     identity: Mapping[str, Any]  # of the run: one with another is not gone on with
     folder: Path  # of the snapshots
     accelerator: Accelerator
-    evaluate: Callable[[], Evaluation | None]  # the dev score; None without dev documents
+    evaluate: Callable[[Toe], Evaluation | None]  # the dev score; None without dev documents
     watcher: Watcher
     stop: Stop
 
@@ -68,7 +70,9 @@ class Loop:
         optimizer = _optimizer(self.model, self.config, self.accelerator.device)
         self.model.to(self.accelerator.device)
         processes = self.accelerator.num_processes
-        state = load_state(self.folder, self.identity, processes, self.model, optimizer) if resume else None
+        average = _average(self.model, self.config.average) if self.accelerator.is_main_process else None
+        training = Training(self.model, optimizer, average)
+        state = load_state(self.folder, self.identity, processes, training) if resume else None
         if state is None:
             state = State(dict(self.identity), processes)
         model, prepared = self.accelerator.prepare(self.model, optimizer)
@@ -85,19 +89,21 @@ class Loop:
                 number = state.epoch * steps + state.step
                 _set_rates(prepared, self.config, number, steps * self.config.epochs)
                 loss, cells = self._step(model, prepared, batches[state.step], number)
+                if average is not None and state.epoch and not number % AVERAGE_EVERY:
+                    average.update_parameters(self.model)
                 state.step, state.loss, state.cells = state.step + 1, state.loss + loss, state.cells + cells
                 state.seconds = before + time.monotonic() - began
                 self.watcher.step(state, steps, loss / cells)
                 if self._stops or time.monotonic() - saved > 60 * self.config.snapshot_minutes:
-                    self._save(state, optimizer)
+                    self._save(state, training)
                     saved = time.monotonic()
                     self._stop_if_asked()
             if time.monotonic() - saved > WORTH_SAVING:
-                self._save(state, optimizer)
-            self._score(state)
+                self._save(state, training)
+            self._score(state, training.best_guess)
             state.seconds = before + time.monotonic() - began
             state.epoch, state.step, state.loss, state.cells = state.epoch + 1, 0, 0.0, 0
-            self._save(state, optimizer)
+            self._save(state, training)
             saved = time.monotonic()
             self.watcher.epoch(state)
             self._agree(torch.zeros(()))
@@ -188,7 +194,7 @@ class Loop:
         loss = one_label_loss if scores.shape[-1] > len(self.scheme.labels) else cell_loss
         return loss(scores, torch.from_numpy(gold).to(device), batch.lengths)
 
-    def _score(self, state: State) -> None:
+    def _score(self, state: State, model: Toe) -> None:
         """The dev score of the epoch, by the first process; the best weights are kept."""
         if self.accelerator.is_main_process:
             row: dict[str, float] = {
@@ -196,7 +202,7 @@ class Loop:
                 "loss": state.loss / state.cells,
                 "seconds": round(state.seconds, 1),
             }
-            evaluation = self.evaluate()
+            evaluation = self.evaluate(model)
             score = float(state.epoch + 1)  # without dev the last epoch is the best
             if evaluation is not None:
                 score = evaluation.score().f1
@@ -206,16 +212,16 @@ class Loop:
             state.history.append(row)
             if score > state.best or score == state.best == 0:  # before anything is found the last is the best
                 state.best, state.best_epoch = score, state.epoch + 1
-                save_best(self.folder, self.model)
+                save_best(self.folder, model)
         if self.accelerator.num_processes > 1:
             shared = broadcast_object_list([state.best, state.best_epoch])
             state.best, state.best_epoch = shared
 
-    def _save(self, state: State, optimizer: torch.optim.Optimizer) -> None:
+    def _save(self, state: State, training: Training) -> None:
         if self.accelerator.is_main_process:
             scaler = self.accelerator.scaler
             state.scaler = scaler.state_dict() if scaler is not None else {}
-            save_state(self.folder, state, self.model, optimizer)
+            save_state(self.folder, state, training)
 
 
 def _optimizer(model: Toe, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
@@ -228,6 +234,14 @@ def _optimizer(model: Toe, config: TrainConfig, device: torch.device) -> torch.o
     rest = [parameter for parameter in model.parameters() if parameter not in inside]
     groups = [{"params": encoder, "lr": config.encoder_rate}, {"params": rest, "lr": config.rate}]
     return torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=device.type in ("cpu", "cuda"))
+
+
+def _average(model: Toe, decay: float) -> AveragedModel | None:
+    """A moving average of the weights. It starts after the first epoch, before which they say little."""
+    if not decay:
+        return None
+    every = get_ema_multi_avg_fn(decay**AVERAGE_EVERY)  # type: ignore[no-untyped-call]
+    return AveragedModel(model, multi_avg_fn=every)
 
 
 def _set_rates(optimizer: torch.optim.Optimizer, config: TrainConfig, number: int, total: int) -> None:

@@ -23,6 +23,7 @@ from gridner.errors import Notes
 from gridner.evaluate import Evaluation
 from gridner.formats.files import write_text, write_whole
 from gridner.formats.jsonl import to_json
+from gridner.model.toe import Toe
 from gridner.recognizer import Recognizer
 from gridner.report import evaluation_json
 from gridner.tags import TagScheme
@@ -126,7 +127,7 @@ def _train(
         identity=identity,
         folder=folder,
         accelerator=accelerator,
-        evaluate=lambda: _dev_score(task, trained),
+        evaluate=lambda model: _dev_score(task, model, trained),
         watcher=Log(task.output / "log.csv", watcher) if accelerator.is_main_process else Log(),
         stop=stop,
     )
@@ -218,10 +219,10 @@ def _model_of(task: Task, start: Start) -> TrainedModel:
     return TrainedModel(start.model, checkpoint, start.pieces)
 
 
-def _dev_score(task: Task, trained: TrainedModel) -> Evaluation | None:
+def _dev_score(task: Task, model: Toe, trained: TrainedModel) -> Evaluation | None:
     if task.dev is None:
         return None
-    recognizer: Recognizer = recognizer_of(trained.model, trained.checkpoint, trained.pieces, task.config.decoding)
+    recognizer: Recognizer = recognizer_of(model, trained.checkpoint, trained.pieces, task.config.decoding)
     return evaluation_of(task.dev, predictions(recognizer, task.dev))
 
 

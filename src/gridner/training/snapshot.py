@@ -10,13 +10,15 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
+from torch.optim.swa_utils import AveragedModel
 
 from gridner.errors import FormatError, OutputError
+from gridner.model.toe import Toe
 
 STATE, BEST = "state.safetensors", "best.safetensors"
 SHOWN = 3  # differences
@@ -40,22 +42,35 @@ class State:
     scaler: dict[str, float] = field(default_factory=dict)  # of mixed precision
 
 
-def save_state(folder: Path, state: State, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+@dataclass(frozen=True, slots=True)
+class Training:
+    """The tensors of a training."""
+
+    model: Toe
+    optimizer: torch.optim.Optimizer
+    average: AveragedModel | None = None
+
+    @property
+    def best_guess(self) -> Toe:
+        """What is scored and kept: the average, once there is one."""
+        if self.average is None or not self.average.n_averaged:
+            return self.model
+        return cast("Toe", self.average.module)
+
+
+def save_state(folder: Path, state: State, training: Training) -> None:
     """Write the snapshot, beside and then over the one before."""
+    model = training.model
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
     for name, parameter in model.named_parameters():
-        for moment, tensor in optimizer.state.get(parameter, {}).items():
+        for moment, tensor in training.optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{name}/{moment}"] = tensor
+    if training.average is not None:
+        tensors |= {f"average/{name}": tensor for name, tensor in training.average.state_dict().items()}
     _save(folder / STATE, tensors, {"state": json.dumps(asdict(state))})
 
 
-def load_state(
-    folder: Path,
-    identity: Mapping[str, Any],
-    processes: int,
-    model: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-) -> State | None:
+def load_state(folder: Path, identity: Mapping[str, Any], processes: int, training: Training) -> State | None:
     """Put the snapshot's tensors in place; None where there is no snapshot."""
     path = folder / STATE
     if not path.is_file():
@@ -70,12 +85,14 @@ def load_state(
         if state.best_epoch and not (folder / BEST).is_file():
             raise FormatError(f"{folder / BEST}: missing, expected the weights of the best epoch beside {STATE}")
         tensors = load_file(path)
-        model.load_state_dict({name[6:]: tensor for name, tensor in tensors.items() if name.startswith("model/")})
-        for name, parameter in model.named_parameters():
+        training.model.load_state_dict(_under("model/", tensors))
+        if training.average is not None:
+            training.average.load_state_dict(_under("average/", tensors))
+        for name, parameter in training.model.named_parameters():
             moments = {moment: tensors.get(f"optimizer/{name}/{moment}") for moment in MOMENTS}
             found = {moment: _beside(tensor, parameter) for moment, tensor in moments.items() if tensor is not None}
             if found:
-                optimizer.state[parameter] = found
+                training.optimizer.state[parameter] = found
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise FormatError(f"{path}: {str(error)[:200]}, expected a snapshot of this run") from None
     return state
@@ -113,6 +130,10 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def _short(value: Any) -> str:
     return "none" if value is None else str(value)[:16]
+
+
+def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def _beside(tensor: torch.Tensor, parameter: torch.nn.Parameter) -> torch.Tensor:

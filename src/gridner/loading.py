@@ -1,0 +1,30 @@
+"""A recognizer from a model directory, with the engine that the directory is for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from gridner.checkpoint import NETWORK, read_checkpoint
+from gridner.errors import UsageError
+from gridner.recognizer import Recognizer
+
+
+def load(model: str | Path, *, threads: int | None = None, **decoding: Any) -> Recognizer:
+    """A recognizer on a model, with its own decoding settings but for those given (such as `threshold=0.3`)."""
+    checkpoint, pieces = read_checkpoint(model)
+    if checkpoint.network != NETWORK:
+        try:
+            from gridner.trained import TrainedModel
+        except ImportError as error:
+            raise UsageError(
+                f"{model}: a model on torch, but {error.name} is missing, expected pip install 'gridner[train]' "
+                "or the folder that gridner export makes of it"
+            ) from None
+        return TrainedModel.load(model).recognizer(**decoding)
+    from gridner.onnx_engine import OnnxEngine
+
+    settings = replace(checkpoint.config.decoding, **decoding)
+    engine = OnnxEngine(Path(model) / NETWORK, threads=threads)
+    return Recognizer(engine, pieces, checkpoint.scheme, settings, checkpoint.config.model.architecture == "w2ner")

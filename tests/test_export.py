@@ -1,0 +1,140 @@
+"""A model as ONNX: the same scores, without torch."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from gridner.checkpoint import ABOUT, NETWORK, TOKENIZER, Checkpoint, read_checkpoint
+from gridner.config import config_from
+from gridner.errors import FormatError, Notes
+from gridner.export import export
+from gridner.loading import load
+from gridner.onnx_engine import OnnxEngine
+from gridner.tags import TagScheme
+from gridner.trained import TorchEngine, TrainedModel
+from gridner.training.start import fresh
+from small import documents, part, tiny_config
+
+TYPES = ("Drug", "Sign")
+
+
+def untrained(architecture: str) -> TrainedModel:
+    """A network whose every weight matters and whose scores lie on both sides of 0."""
+    data = tiny_config().to_dict()
+    if architecture == "w2ner":
+        data["model"] |= {"architecture": "w2ner", "trem": False, "tags": "NNW+THW"}
+    else:
+        data["model"] |= {"layers": 2, "rounds": 3}
+    config = config_from(data, "tests")
+    scheme = TagScheme(TYPES, config.model.tags)
+    start = fresh(config, scheme, part().sentences, seed=3, notes=Notes())
+    random = np.random.default_rng(1)
+    for parameter in start.model.parameters():
+        noise = random.normal(0, 0.3, tuple(parameter.shape)).astype(np.float32)
+        parameter.data += parameter.data.new_tensor(noise)
+    start.model.predictor.from_object.bias.data[: len(scheme.labels)] += 6
+    checkpoint = Checkpoint(
+        config=config,
+        types=TYPES,
+        language_model=start.language_model,
+        max_pieces=start.pieces.max_pieces,
+        version="0.1.0",
+    )
+    return TrainedModel(start.model.eval(), checkpoint, start.pieces, "# A card\n")
+
+
+@pytest.fixture(scope="module", params=["toe", "w2ner"])
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedModel, Path]:
+    model = untrained(request.param)
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    export(model, folder)
+    return model, folder
+
+
+def test_scores_are_those_of_torch_whatever_the_batch(both: tuple[TrainedModel, Path]) -> None:
+    model, folder = both
+    words = [[word.text for word in sentence.words] for sentence in part().sentences]
+    words += [["pain"], ["left"] * 40]
+    encoded = model.pieces.encode(words)
+    torch_engine, onnx_engine = TorchEngine(model.model), OnnxEngine(folder / NETWORK)
+    for some in (encoded, encoded[:1], encoded[-1:], encoded[-2:-1], encoded[1:4]):
+        batch = model.pieces.collate(some)
+        expected, found = torch_engine.scores(batch), onnx_engine.scores(batch)
+        assert found.shape == expected.shape
+        for row, length in enumerate(batch.lengths):
+            np.testing.assert_allclose(found[row, :length, :length], expected[row, :length, :length], atol=1e-4)
+    assert (expected > 0).any()
+
+
+def test_an_exported_model_finds_what_the_model_finds(both: tuple[TrainedModel, Path]) -> None:
+    model, folder = both
+    settings = {"link_threshold": 0.2, "end_threshold": 0.4}
+    expected = list(model.recognizer(**settings).pipe(documents()))
+    found = list(load(folder, threads=1, **settings).pipe(documents()))
+    assert found == expected
+    assert any(document.entities for document in found)
+
+
+def test_an_exported_model_is_a_folder_with_its_card(both: tuple[TrainedModel, Path]) -> None:
+    model, folder = both
+    assert {path.name for path in folder.iterdir()} == {ABOUT, NETWORK, TOKENIZER, "README.md"}
+    assert read_checkpoint(folder)[0].config == model.checkpoint.config
+    with pytest.raises(FormatError, match="was exported, to predict only"):
+        TrainedModel.load(folder)
+
+
+def test_a_model_on_torch_is_loaded_too(tmp_path: Path) -> None:
+    model = untrained("toe")
+    model.save_pretrained(tmp_path / "m")
+    assert list(load(tmp_path / "m", link_threshold=0.2).pipe(documents())) == list(
+        model.recognizer(link_threshold=0.2).pipe(documents())
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda path: path.unlink(), "model.onnx: missing"),
+        (lambda path: path.write_bytes(b"no"), "model.onnx: altered"),
+    ],
+)
+def test_a_network_that_is_not_whole_is_refused(both: tuple[TrainedModel, Path], tmp_path, change, said) -> None:  # type: ignore[no-untyped-def]
+    copy = Path(shutil.copytree(both[1], tmp_path / "model"))
+    change(copy / NETWORK)
+    with pytest.raises(FormatError, match=said):
+        load(copy)
+
+
+def test_a_file_that_is_not_onnx_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.onnx").write_bytes(b"not a network")
+    with pytest.raises(FormatError, match=r"x\.onnx: .*expected the network of gridner export"):
+        OnnxEngine(tmp_path / "x.onnx")
+
+
+def test_a_network_of_another_kind_is_refused(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["y"])],
+        "other",
+        [value("x", TensorProto.FLOAT, [1])],
+        [value("y", TensorProto.FLOAT, [1])],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "x.onnx")
+    with pytest.raises(FormatError, match="inputs x and outputs y, expected lengths, piece_mask, pieces, word_pieces"):
+        OnnxEngine(tmp_path / "x.onnx")
+
+
+def test_prediction_needs_neither_torch_nor_transformers(both: tuple[TrainedModel, Path]) -> None:
+    program = (
+        "import sys; from gridner.loading import load; load(sys.argv[1])('Pain in left arm.'); "
+        "print([name for name in ('torch', 'transformers', 'accelerate', 'onnx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program, both[1]], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
