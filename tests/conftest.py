@@ -1,4 +1,18 @@
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("gridner", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gridner")
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of ONNX. It finds much, none of it sensible, and always the same."""
+    from gridner.export import export
+    from models import untrained
+
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    export(untrained("toe"), folder)
+    return folder

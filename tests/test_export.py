@@ -10,48 +10,23 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from gridner.checkpoint import ABOUT, NETWORK, TOKENIZER, Checkpoint, read_checkpoint
-from gridner.config import config_from
-from gridner.errors import FormatError, Notes
+from gridner.checkpoint import ABOUT, NETWORK, TOKENIZER, read_checkpoint
+from gridner.errors import FormatError
 from gridner.export import export
 from gridner.loading import load
 from gridner.onnx_engine import OnnxEngine
-from gridner.tags import TagScheme
 from gridner.trained import TorchEngine, TrainedModel
-from gridner.training.start import fresh
-from small import documents, part, tiny_config
-
-TYPES = ("Drug", "Sign")
-
-
-def untrained(architecture: str) -> TrainedModel:
-    """A network whose every weight matters and whose scores lie on both sides of 0."""
-    data = tiny_config().to_dict()
-    if architecture == "w2ner":
-        data["model"] |= {"architecture": "w2ner", "trem": False, "tags": "NNW+THW"}
-    else:
-        data["model"] |= {"layers": 2, "rounds": 3}
-    config = config_from(data, "tests")
-    scheme = TagScheme(TYPES, config.model.tags)
-    start = fresh(config, scheme, part().sentences, seed=3, notes=Notes())
-    random = np.random.default_rng(1)
-    for parameter in start.model.parameters():
-        noise = random.normal(0, 0.3, tuple(parameter.shape)).astype(np.float32)
-        parameter.data += parameter.data.new_tensor(noise)
-    start.model.predictor.from_object.bias.data[: len(scheme.labels)] += 6
-    checkpoint = Checkpoint(
-        config=config,
-        types=TYPES,
-        language_model=start.language_model,
-        max_pieces=start.pieces.max_pieces,
-        version="0.1.0",
-    )
-    return TrainedModel(start.model.eval(), checkpoint, start.pieces, "# A card\n")
+from models import untrained
+from small import documents, part
 
 
 @pytest.fixture(scope="module", params=["toe", "w2ner"])
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedModel, Path]:
+def both(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, exported: Path
+) -> tuple[TrainedModel, Path]:
     model = untrained(request.param)
+    if request.param == "toe":
+        return model, exported
     folder = tmp_path_factory.mktemp("exported") / "model"
     export(model, folder)
     return model, folder

@@ -11,7 +11,7 @@ ROOT = Path(gridner.__file__).parent
 LAYERS = [
     {"errors"},
     {"documents", "split", "sentences", "windows"},
-    {"formats", "items", "evaluate", "significance", "draw", "report"},
+    {"formats", "items", "evaluate", "significance", "draw", "flat", "report"},
     {"tags", "decode"},
     {"config", "batches", "augment", "checkpoint", "recognizer", "onnx_engine", "oracle", "statistics"},
     {"model", "loss"},

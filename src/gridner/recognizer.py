@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
@@ -68,11 +68,17 @@ class Recognizer:
         return next(self.pipe([Document("text", text)]))
 
     def pipe(
-        self, documents: Iterable[Document], *, batch_size: int = TOGETHER, notes: Notes | None = None
+        self,
+        documents: Iterable[Document],
+        *,
+        batch_size: int = TOGETHER,
+        notes: Notes | None = None,
+        each: Callable[[], None] = lambda: None,
     ) -> Iterator[Document]:
         """The documents with the entities that are found, in their order; those that they have are replaced.
 
         So many sentences at a time are read, sorted by length and given to the network under the budget of cells.
+        `each` is called after each sentence.
         """
         ahead: deque[_Unanswered] = deque()
 
@@ -89,6 +95,7 @@ class Recognizer:
                 yield ahead.popleft().answered()
             sentence = ahead[0].sentences.popleft()
             ahead[0].entities += [entity_of(sentence, mention) for mention in mentions]
+            each()
         for document in ahead:
             yield document.answered()
 

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from gridner.cli import convert, evaluate, show, stats, train
+from gridner.cli import convert, evaluate, export, info, predict, show, stats, train
 from gridner.errors import GridnerError
 
 app = typer.Typer(
@@ -20,12 +20,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+app.command("predict")(predict.predict)
 app.command("show")(show.show)
 app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(evaluate.compare)
 app.command("train")(train.train)
+app.command("export")(export.export)
+app.command("info")(info.info)
 
 
 def _version(asked: bool) -> None:

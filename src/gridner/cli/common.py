@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -61,16 +63,20 @@ class Reading:
             texts=self.texts,
             ids=read_ids(self.ids) if self.ids else None,
             except_ids=read_ids(self.except_ids) if self.except_ids else (),
-            types=_type_names(self.types) if self.types is not None else None,
+            types=type_names(self.types) if self.types is not None else None,
             lenient=self.lenient,
             notes=notes,
         )
-        if self.sentences == "lines":
-            documents = (with_sentences(document, split_lines(document.text)) for document in documents)
+        documents = map(self.split, documents)
         return documents if what is None else progress(documents, f"{what} {path.name}")
 
+    def split(self, document: Document) -> Document:
+        """The document with the sentences that are asked for."""
+        return with_sentences(document, split_lines(document.text)) if self.sentences == "lines" else document
 
-def _type_names(values: list[str]) -> list[str]:
+
+def type_names(values: list[str]) -> list[str]:
+    """The names in what --types was given."""
     names = [name.strip() for value in values for name in value.split(",")]
     if not all(names):
         raise UsageError(f"--types {','.join(values)!r}, expected names parted by commas")
@@ -88,6 +94,30 @@ def progress(documents: Iterable[Document], what: str) -> Iterator[Document]:
         for document in documents:
             yield document
             bar.advance(task)
+
+
+@contextmanager
+def sentence_progress(what: str) -> Iterator[Callable[[], None]]:
+    """A line on a terminal with the sentences that are done and their speed; what is yielded counts one."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}: {task.completed:,.0f} sentences, {task.fields[speed]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None, speed="")
+        began, done = time.monotonic(), 0
+
+        def one() -> None:
+            nonlocal done
+            done += 1
+            seconds = time.monotonic() - began
+            bar.update(task, completed=done, speed=f"{done / seconds:,.0f}/s" if seconds > 1 else "")
+
+        yield one
 
 
 def print_notes(notes: Notes, of: str = "") -> None:

@@ -82,7 +82,7 @@ def show(
     console = Console(highlight=False, record=svg is not None)
     palette: dict[str, str] = {}
     for document in documents:
-        _show_document(document, console, palette, every=every, discontinuous=discontinuous)
+        show_document(document, console, palette, every=every, discontinuous=discontinuous)
     if svg is not None:
         picture = console.export_svg(title="gridner show", theme=MONOKAI)
         picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)  # they would be fetched
@@ -91,9 +91,10 @@ def show(
     print_notes(notes)
 
 
-def _show_document(
-    document: Document, console: Console, palette: dict[str, str], *, every: bool, discontinuous: bool
+def show_document(
+    document: Document, console: Console, palette: dict[str, str], *, every: bool = False, discontinuous: bool = False
 ) -> None:
+    """A document's sentences with their entities; a type keeps its colour in the palette."""
     from rich.text import Text
 
     from gridner.draw import blocks, draw

@@ -9,12 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from gridner.documents import Document, Entity, Fragment
+from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import Source, check_not_empty, file_for, files_under, read_lines, read_text, write_text
+from gridner.formats.files import (
+    Source,
+    check_not_empty,
+    file_for,
+    files_under,
+    read_bytes,
+    read_lines,
+    read_text,
+    write_text,
+    write_whole,
+)
 from gridner.formats.losses import note_losses
 from gridner.formats.offsets import check_text, fragments_from
 
@@ -94,7 +105,7 @@ def _read_entity(line: str, text: str, where: str, notes: Notes) -> Entity:
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     """A folder with the documents and an annotation.conf that makes brat open it. Entities written are counted."""
     written = 0
-    names: dict[str, dict[str, None]] = {section: {} for section in NAMES}
+    names = _no_names()
     for document in documents:
         note_losses(document, notes, "brat", ids=True, own_meta="brat")
         lines = list(_ann_lines(document, notes, names))
@@ -103,6 +114,37 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
         written += len(document.entities)
     write_text(path / "annotation.conf", _configuration(names))
     return written
+
+
+def add_to(ann: Path, document: Document, found: Iterable[Entity], notes: Notes) -> int:
+    """Add entities to an .ann file, each with its score as a note; the lines that are there stay as they are.
+
+    `document` is what was read there. Entities that it has already are not added again. How many were is returned.
+    """
+    there = {(entity.type, extent(document.text, entity)) for entity in document.entities}
+    new = [entity for entity in found if (entity.type, extent(document.text, entity)) not in there]
+    lines = list(_ann_lines(replace(document, entities=(*document.entities, *new)), notes, _no_names()))
+    lines = [line for line in lines if line.startswith("T")][len(document.entities) :]
+    before = read_bytes(ann) if ann.is_file() else b""
+    number = _last_number("#", before.decode("utf-8", errors="replace"))
+    for entity, line in zip(new, list(lines), strict=True):
+        if entity.score is not None:
+            number += 1
+            lines.append(f"#{number}\tAnnotatorNotes {line.partition(chr(9))[0]}\tgridner {entity.score:.2f}")
+    if not lines:
+        return 0
+    end = b"" if not before or before.endswith(b"\n") else b"\n"
+    after = before + end + "".join(line + "\n" for line in lines).encode()
+    write_whole(ann, lambda part: part.write_bytes(after), folder=False, force=True)
+    return len(new)
+
+
+def _no_names() -> dict[str, dict[str, None]]:
+    return {section: {} for section in NAMES}
+
+
+def _last_number(kind: str, text: str) -> int:
+    return max((int(found) for found in re.findall(rf"^{kind}(\d{{1,18}})\t", text, re.MULTILINE)), default=0)
 
 
 def _ann_lines(document: Document, notes: Notes, names: dict[str, dict[str, None]]) -> Iterator[str]:

@@ -158,15 +158,19 @@ def to_json(document: Document) -> dict[str, Any]:
     return item
 
 
+def line_of(document: Document) -> bytes:
+    """A document as a line, without its end."""
+    try:
+        return _dumps(to_json(document))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
+
+
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:  # noqa: ARG001
     """One file, a document a line. Nothing is left out. How many entities were written is returned."""
     written = 0
     with open(path, "xb") as file:
         for document in documents:
-            try:
-                line = _dumps(to_json(document))
-            except (TypeError, ValueError, RecursionError) as error:
-                raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
-            file.write(line + b"\n")
+            file.write(line_of(document) + b"\n")
             written += len(document.entities)
     return written

@@ -1,0 +1,65 @@
+"""gridner info"""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gridner.cli.common import JsonOption, print_json
+
+PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transformers", "accelerate", "onnx")
+
+
+def info(
+    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="A model folder.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Versions, and what a model is: engine, types, settings, scores. For bug reports.
+
+    Examples:
+
+        gridner info
+
+        gridner info model --json
+
+    """
+    facts: dict[str, Any] = {"python": platform.python_version(), "system": platform.platform(), "versions": {}}
+    for name in PACKAGES:
+        try:
+            facts["versions"][name] = version(name)
+        except PackageNotFoundError:
+            facts["versions"][name] = None
+    if model is not None:
+        facts["model"] = _about(model)
+    if as_json:
+        print_json(facts)
+        return
+    print(f"Python {facts['python']} on {facts['system']}")
+    print(", ".join(f"{name} {found or 'not installed'}" for name, found in facts["versions"].items()))
+    for key, value in facts.get("model", {}).items():
+        several = isinstance(value, dict)
+        print(f"{key}: {', '.join(f'{name} = {one}' for name, one in value.items()) if several else value}")
+
+
+def _about(model: Path) -> dict[str, Any]:
+    from gridner.checkpoint import NETWORK, read_checkpoint
+
+    checkpoint, _ = read_checkpoint(model)
+    settings, training = checkpoint.config.to_dict(), checkpoint.training
+    dev = training.get("scores", {}).get("dev", {}).get("exact", {})
+    scores = {name: round(100 * dev[name]["f1"], 2) for name in ("all", "discontinuous") if name in dev}
+    return {
+        "folder": str(model),
+        "engine": "ONNX Runtime" if checkpoint.network == NETWORK else "torch",
+        "file": f"{checkpoint.network}, {(model / checkpoint.network).stat().st_size / 2**20:,.0f} MB",
+        "written by": f"gridner {checkpoint.version}",
+        "types": ", ".join(checkpoint.types),
+        "pieces at most": checkpoint.max_pieces,
+        "model": settings["model"],
+        "decoding": settings["decoding"],
+        "dev F1": scores,
+    }

@@ -1,0 +1,221 @@
+"""gridner predict"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gridner.cli.common import (
+    FORMAT_NAMES,
+    ExceptIdsOption,
+    IdsOption,
+    LenientOption,
+    Reading,
+    SentencesOption,
+    TextsOption,
+    print_notes,
+    sentence_progress,
+    type_names,
+)
+from gridner.documents import Document
+from gridner.errors import FormatError, Notes, UsageError
+
+if TYPE_CHECKING:
+    from gridner.recognizer import Recognizer
+
+STDIN = "-"
+
+
+def predict(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TEXT | FILE…]", help="A text; or files and folders; or - for standard input."),
+    ] = None,
+    source: Annotated[Path | None, typer.Option("--input", "-i", help="A file or a folder to read.")] = None,
+    model: Annotated[Path | None, typer.Option("--model", "-m", help="A model folder.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
+    format: Annotated[
+        str, typer.Option("--format", "-f", help=f"Format of the input: text, {FORMAT_NAMES}; auto looks at the path.")
+    ] = "auto",
+    to: Annotated[str, typer.Option("--to", help=f"Format of the output: {FORMAT_NAMES}; auto by its name.")] = "auto",
+    threshold: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Score that an entity must exceed; lower finds more.")
+    ] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--types", help="Entity types to find, parted by commas or given again.")
+    ] = None,
+    max_gap: Annotated[
+        int | None, typer.Option("--max-gap", min=0, help="Leave out entities with a gap of more words than this.")
+    ] = None,
+    flat: Annotated[
+        bool,
+        typer.Option("--flat", help="Only contiguous entities that do not overlap; gaps up to --max-gap are covered."),
+    ] = False,
+    pre_annotate: Annotated[
+        bool, typer.Option("--pre-annotate", help="Add what is found to the input's own .ann files (brat).")
+    ] = False,
+    texts: TextsOption = None,
+    ids: IdsOption = None,
+    except_ids: ExceptIdsOption = None,
+    sentences: SentencesOption = "auto",
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    lenient: LenientOption = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, a document a line.")] = False,
+) -> None:
+    """Find the entities of texts.
+
+    Examples:
+
+        gridner predict "rod and cone cells" --model model
+
+        gridner predict notes/*.txt --model model --threshold 0.3 --json
+
+        gridner predict --input corpus --format brat --output predictions --to brat --model model
+
+        cat documents.jsonl | gridner predict - --model model > found.jsonl
+
+    """
+    from gridner.loading import load
+
+    notes = Notes()
+    reading = Reading(format, texts, ids, except_ids, None, sentences, lenient)
+    if pre_annotate and (output is not None or as_json):
+        raise UsageError("--pre-annotate with --output or --json, expected one of them: it writes into the input")
+    documents, from_stdin = _documents(inputs or [], source, reading, notes)
+    if model is None:
+        raise UsageError("no --model, expected the folder of one")
+    recognizer = load(model, threads=threads, **({"threshold": threshold} if threshold is not None else {}))
+    wanted = _wanted(types, recognizer)
+
+    def found() -> Iterator[tuple[Document, Document]]:
+        """Each document as it was, and with what was found."""
+        before: list[Document] = []
+
+        def remembered() -> Iterator[Document]:
+            for document in documents:
+                before.append(document)
+                yield document
+
+        with sentence_progress("predict") as each:
+            for answer in recognizer.pipe(remembered(), notes=notes, each=each):
+                kept = tuple(entity for entity in answer.entities if entity.type in wanted)
+                yield before.pop(0), _simplified(replace(answer, entities=kept), flat, max_gap, notes)
+
+    if pre_annotate:
+        _pre_annotate(found(), _brat_folder(source, inputs or [], texts), notes)
+    elif output is not None:
+        from gridner.formats import write
+
+        written = write((answer for _, answer in found()), output, to, force=force, notes=notes)
+        typer.echo(f"{output}: {written:,} entities", err=True)
+    elif as_json or from_stdin:
+        from gridner.formats.jsonl import line_of
+
+        for _, answer in found():
+            print(line_of(answer).decode(), flush=from_stdin)
+    else:
+        _draw(answer for _, answer in found())
+    print_notes(notes)
+
+
+def _documents(
+    inputs: list[str], source: Path | None, reading: Reading, notes: Notes
+) -> tuple[Iterable[Document], bool]:
+    """What is to be read, and whether it comes from standard input."""
+    if source is not None and inputs:
+        raise UsageError(f"{inputs[0]:.60} and --input, expected one of them")
+    if source is not None:
+        return reading.documents(source, notes, what=None), False
+    if inputs == [STDIN] or (not inputs and not sys.stdin.isatty()):
+        how = replace(reading, format="jsonl" if reading.format == "auto" else reading.format)
+        if how.format == "text":
+            return [_text("text", sys.stdin.read(), reading)], True
+        return how.documents(Path("/dev/stdin"), notes, what=None), True
+    if not inputs:
+        raise UsageError("nothing to read, expected a text, files, --input or standard input")
+    if len(inputs) == 1 and not _is_path(inputs[0]):
+        return [_text("text", inputs[0], reading)], False
+    return _of_files([Path(name) for name in inputs], reading, notes), False
+
+
+def _is_path(given: str) -> bool:
+    """Whether it names a file, there or not; a text has spaces and neither slashes alone nor the end of a file name."""
+    try:
+        there = Path(given).exists()
+    except (OSError, ValueError):  # too long for a name, or not one
+        return False
+    return there or (len(given.split()) == 1 and (os.sep in given or Path(given).suffix in (".txt", ".ann", ".jsonl")))
+
+
+def _of_files(paths: list[Path], reading: Reading, notes: Notes) -> Iterator[Document]:
+    from gridner.formats.files import read_text
+    from gridner.formats.files import reading as errors_of
+
+    for path in paths:
+        if not path.exists():
+            raise FormatError(f"{path}: not found")
+        if path.is_file() and (reading.format == "text" or (reading.format == "auto" and path.suffix == ".txt")):
+            with errors_of(path):
+                yield _text(path.stem, read_text(path), reading)
+        else:
+            yield from reading.documents(path, notes, what=None)
+
+
+def _text(name: str, text: str, reading: Reading) -> Document:
+    """A document from plain text."""
+    from gridner.formats.files import is_empty
+
+    if is_empty(text):
+        raise FormatError(f"{name}: an empty text, expected something to read")
+    return reading.split(Document(name, text))
+
+
+def _wanted(types: list[str] | None, recognizer: Recognizer) -> frozenset[str]:
+    known = recognizer.scheme.types
+    wanted = frozenset(type_names(types)) if types is not None else frozenset(known)
+    for name in sorted(wanted - set(known)):
+        raise UsageError(f"--types {name}, expected those that the model finds: {', '.join(known)}")
+    return wanted
+
+
+def _simplified(document: Document, flat: bool, max_gap: int | None, notes: Notes) -> Document:
+    from gridner.flat import flattened, without_wide_gaps
+
+    if flat:
+        return flattened(document, bridge=max_gap or 0, notes=notes)
+    return document if max_gap is None else without_wide_gaps(document, most=max_gap, notes=notes)
+
+
+def _brat_folder(source: Path | None, inputs: list[str], texts: Path | None) -> Path:
+    """The folder whose .ann files are added to."""
+    if source is None or inputs or texts is not None or not source.is_dir():
+        raise UsageError("--pre-annotate, expected --input with a folder of .txt and .ann files")
+    return source
+
+
+def _pre_annotate(found: Iterable[tuple[Document, Document]], folder: Path, notes: Notes) -> None:
+    from gridner.formats.brat import add_to
+
+    added = documents = 0
+    for before, answer in found:
+        added += add_to(folder / f"{before.id}.ann", before, answer.entities, notes)
+        documents += 1
+    typer.echo(f"{folder}: {added:,} entities added to {documents:,} documents", err=True)
+
+
+def _draw(documents: Iterable[Document]) -> None:
+    from rich.console import Console
+
+    from gridner.cli.show import show_document
+
+    console = Console(highlight=False)
+    palette: dict[str, str] = {}
+    for document in documents:
+        show_document(document, console, palette)
