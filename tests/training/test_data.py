@@ -133,8 +133,13 @@ def test_folds_hold_every_document_out_once() -> None:
 
 def test_hidden_words_keep_their_number_of_pieces() -> None:
     example = Example(Encoded(((4,), (7, 8, 9), (5,)) * 100, (2,), (3,)), ())
-    found = example.hiding(0.25, 99, Random(1)).words
+    found = example.hiding(words=0.25, pieces=0.0, mask=99, random=Random(1)).words
     assert (found.before, found.after, len(found.words)) == ((2,), (3,), 300)
     changed = [(old, new) for old, new in zip(example.words.words, found.words, strict=True) if old != new]
     assert all(new == (99,) * len(old) for old, new in changed)
     assert 50 < len(changed) < 100
+    some = example.hiding(words=0.0, pieces=0.25, mask=99, random=Random(1)).words
+    hidden = [piece == 99 for word in some.words for piece in word]
+    assert len(hidden) == 500
+    assert 90 < sum(hidden) < 160
+    assert any(0 < word.count(99) < len(word) for word in some.words)

@@ -29,10 +29,13 @@ class Example:
         """The size of its grid."""
         return len(self.words.words) ** 2
 
-    def hiding(self, share: float, mask: int, random: Random) -> Example:
-        """The same with a share of its words behind the encoder's mask piece."""
-        words = (((mask,) * len(word) if random.random() < share else word) for word in self.words.words)
-        return replace(self, words=replace(self.words, words=tuple(words)))
+    def hiding(self, *, words: float, pieces: float, mask: int, random: Random) -> Example:
+        """The same with a share of its words, and of the pieces of the others, behind the encoder's mask piece."""
+        hidden = []
+        for word in self.words.words:
+            share = 1.0 if random.random() < words else pieces
+            hidden.append(tuple(mask if random.random() < share else piece for piece in word))
+        return replace(self, words=replace(self.words, words=tuple(hidden)))
 
 
 @dataclass(frozen=True, slots=True)
