@@ -149,3 +149,13 @@ def test_what_is_pushed_to_the_hub_is_the_whole_model(monkeypatch: pytest.Monkey
     assert untrained().push_to_hub("me/model") == "commit"
     assert TrainedModel.load(tmp_path / "hub").checkpoint == untrained().checkpoint
     assert {path.name for path in (tmp_path / "hub").iterdir()} == {ABOUT, TOKENIZER, WEIGHTS, "README.md"}
+
+
+@pytest.mark.parametrize(
+    "found", [3, {}, {"scores": [0, 1]}, {"scores": [0, 1], "right": [1, 0]}, {"scores": ["a"], "right": []}]
+)
+def test_a_calibration_that_makes_no_sense_is_refused(copy: Path, found: object) -> None:
+    about = json.loads((copy / ABOUT).read_text())
+    (copy / ABOUT).write_text(json.dumps({**about, "calibration": found}))
+    with pytest.raises(FormatError, match=r"gridner\.json: .*expected"):
+        read_checkpoint(copy)

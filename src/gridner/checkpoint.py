@@ -11,13 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 
 from gridner.batches import Pieces
+from gridner.calibration import Calibration
 from gridner.config import Config, config_from
 from gridner.errors import FormatError, OutputError, UsageError
 from gridner.tags import TagScheme
@@ -38,6 +39,7 @@ class Checkpoint:
     language_model: Mapping[str, Any]  # the settings of the encoder, as transformers writes them
     max_pieces: int
     training: Mapping[str, Any] = field(default_factory=dict)  # data, seed, scores of dev and test
+    calibration: Calibration = field(default_factory=Calibration)
     version: str  # of gridner
     network: str = WEIGHTS  # the file that it is in
 
@@ -66,6 +68,7 @@ def write_checkpoint(
             "config": checkpoint.config.to_dict(),
             "language_model": dict(checkpoint.language_model),
             "training": dict(checkpoint.training),
+            "calibration": asdict(checkpoint.calibration),
             "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, checkpoint.network)},
         }
         parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -96,6 +99,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
         language_model=about["language_model"],
         max_pieces=about["max_pieces"],
         training=about.get("training", {}),
+        calibration=_calibration(about.get("calibration"), where),
         version=about["gridner"],
         network=NETWORK if NETWORK in about["files"] else WEIGHTS,
     )
@@ -144,6 +148,15 @@ def _about(folder: Path) -> dict[str, Any]:
     if not about["types"] or not all(isinstance(name, str) for name in about["types"]):
         raise FormatError(f"{path}: types are {about['types']!r:.40}, expected names")
     return about
+
+
+def _calibration(found: Any, where: str) -> Calibration:
+    if found is None:
+        return Calibration()
+    try:
+        return Calibration(tuple(map(float, found["scores"])), tuple(map(float, found["right"])))
+    except (TypeError, KeyError, ValueError) as error:
+        raise FormatError(f"{where}: {error!s:.120}, expected a calibration with scores and right") from None
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

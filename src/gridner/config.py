@@ -77,6 +77,7 @@ class TrainConfig:
     hidden_pieces: float = 0.0  # the same for the pieces of words
     average: float = 0.0  # decay a step of a moving average of the weights, which is scored and kept; 0: none
     tune_thresholds: bool = False  # choose the decoding thresholds on dev, in the end
+    calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
     seeds: tuple[int, ...] = (1,)
     snapshot_minutes: float = 5.0
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"

@@ -27,4 +27,5 @@ def load(model: str | Path, *, threads: int | None = None, **decoding: Any) -> R
 
     settings = replace(checkpoint.config.decoding, **decoding)
     engine = OnnxEngine(Path(model) / NETWORK, threads=threads)
-    return Recognizer(engine, pieces, checkpoint.scheme, settings, checkpoint.config.model.architecture == "w2ner")
+    one_label = checkpoint.config.model.architecture == "w2ner"
+    return Recognizer(engine, pieces, checkpoint.scheme, settings, one_label, checkpoint.calibration)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridner.batches import Arrays, Encoded, Pieces, plan
+from gridner.calibration import Calibration
 from gridner.config import DecodingConfig
 from gridner.decode import decode
 from gridner.documents import Document, Entity
@@ -61,6 +62,7 @@ class Recognizer:
     scheme: TagScheme
     decoding: DecodingConfig
     one_label: bool = False  # the network is W2NER's: one label a cell, the last is "none"
+    calibration: Calibration = field(default_factory=Calibration)  # of scores; `decoding.threshold` is one of them
     cells: int = 8192  # of a batch, padding included: what bounds the memory
 
     def __call__(self, text: str) -> Document:
@@ -108,6 +110,7 @@ class Recognizer:
         notes = Notes() if notes is None else notes
         rest = iter(sentences)
         settings = self.decoding
+        threshold = self.calibration.score_for(settings.threshold)
         while some := list(islice(rest, batch_size)):
             found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
             for window in self.windows(some, notes=notes):
@@ -115,16 +118,15 @@ class Recognizer:
                     shifted(window.relations.links, settings.link_threshold),
                     shifted(window.relations.ends, settings.end_threshold),
                 )
-                decoded = decode(
-                    relations, self.scheme.types, threshold=settings.threshold, k=settings.k, limit=settings.limit
-                )
+                decoded = decode(relations, self.scheme.types, threshold=threshold, k=settings.k, limit=settings.limit)
                 if decoded.capped_cells or decoded.capped_mentions:
                     sentence = some[window.sentence]
                     place = f"{sentence.document_id}: {sentence.start}-{sentence.end}"
                     notes.add("sentence where the decoder's caps were reached", place)
                 found[window.sentence].append((window.words, decoded.mentions))
             for number in range(len(some)):
-                yield list(merge(sorted(found[number], key=lambda pair: pair[0].start)))
+                merged = merge(sorted(found[number], key=lambda pair: pair[0].start))
+                yield [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
 
     def windows(self, sentences: Sequence[Sentence], *, notes: Notes | None = None) -> Iterator[Window]:
         """The relations of every window of every sentence, in batches of similar length."""

@@ -130,7 +130,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: Pieces, decoding: DecodingConfig) -> Recognizer:
     """A recognizer on a network."""
     one_label = checkpoint.config.model.architecture == "w2ner"
-    return Recognizer(TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label)
+    return Recognizer(TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label, checkpoint.calibration)
 
 
 def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:

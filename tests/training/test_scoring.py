@@ -5,10 +5,11 @@ import pytest
 from numpy.typing import NDArray
 
 from gridner.batches import Arrays
+from gridner.calibration import fit
 from gridner.config import DecodingConfig
 from gridner.recognizer import Recognizer
 from gridner.tags import TagScheme
-from gridner.training.scoring import GRID, best_thresholds, evaluation_of, predictions
+from gridner.training.scoring import GRID, best_thresholds, evaluation_of, predictions, scored
 from small import Gold, part, word_pieces
 
 
@@ -61,3 +62,21 @@ def test_predictions_replace_the_entities_of_their_documents() -> None:
     assert [document.id for document in found] == [document.id for document in part().documents]
     assert [document.text for document in found] == [document.text for document in part().documents]
     assert all(entity.score is not None for document in found for entity in document.entities)
+
+
+def test_calibrated_scores_say_how_often_they_are_right_and_change_nothing_by_default() -> None:
+    recognizer = unsure(5)
+    before = predictions(recognizer, part())
+    scores, right = scored(recognizer, part(), threshold=0.05)
+    assert sum(right) > 5
+    calibration = fit(scores * 10, right * 10)
+    assert calibration is not None
+    decoding = replace(recognizer.decoding, threshold=calibration(0.5))
+    after = predictions(replace(recognizer, decoding=decoding, calibration=calibration), part())
+    assert after == before
+    for one, other in zip(before, after, strict=True):
+        for old, new in zip(one.entities, other.entities, strict=True):
+            assert new.score == pytest.approx(calibration(old.score or 0.0))
+    lower = replace(decoding, threshold=calibration(0.2))
+    more = predictions(replace(recognizer, decoding=lower, calibration=calibration), part())
+    assert sum(len(one.entities) for one in more) > sum(len(one.entities) for one in before)

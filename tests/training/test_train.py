@@ -16,6 +16,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from gridner.calibration import Calibration
 from gridner.checkpoint import ABOUT, WEIGHTS
 from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
@@ -201,6 +202,27 @@ def test_while_nothing_is_found_the_last_epoch_is_the_best(tmp_path: Path) -> No
     facts = train(task(tmp_path / "m", epochs=4, rate=1e-12, encoder_rate=1e-12, patience=2))
     assert facts["scores"]["dev"]["exact"]["all"]["f1"] == 0
     assert (facts["epochs"], facts["best_epoch"]) == (4, 4)
+
+
+def test_scores_are_calibrated_on_dev_where_it_has_enough(tmp_path: Path) -> None:
+    notes = Notes()
+    train(task(tmp_path / "few", epochs=1), notes=notes)
+    assert notes["too few entities found on dev to calibrate scores"] == 1
+    many = part_of(
+        [replace(document, id=f"{document.id}-{copy}") for copy in range(8) for document in documents()],
+        notes=Notes(),
+        name="dev",
+    )
+    settings = {"epochs": 30, "batch_size": 1, "rate": 1e-2}
+    facts = train(replace(task(tmp_path / "many", **settings), dev=many))
+    plain = train(replace(task(tmp_path / "plain", **settings, calibrate=False), dev=many))
+    assert facts["scores"] == plain["scores"]
+    assert sum(row["count"] for row in facts["reliability"]["calibrated"]) >= 50
+    model = TrainedModel.load(tmp_path / "many")
+    assert model.checkpoint.calibration != Calibration()
+    assert model.checkpoint.config.decoding.threshold != 0.5
+    assert "## What a score means" in model.card
+    assert TrainedModel.load(tmp_path / "plain").checkpoint.calibration == Calibration()
 
 
 def test_the_average_of_the_weights_is_kept_and_survives_a_stop(tmp_path: Path) -> None:

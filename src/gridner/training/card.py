@@ -51,6 +51,8 @@ def card_of(checkpoint: Checkpoint) -> str:
         lines += ["", f"Entities of {name} by type: {kinds}."]
     for name, scores in training["scores"].items():
         lines += ["", f"## Scores on {name}", "", *_table(scores)]
+    if training.get("reliability"):
+        lines += ["", "## What a score means", "", *_reliability(training["reliability"]["calibrated"])]
     decoding = checkpoint.config.decoding
     if checkpoint.config.train.tune_thresholds and "dev" in training["scores"]:
         lines += [
@@ -65,6 +67,15 @@ def card_of(checkpoint: Checkpoint) -> str:
         lines += [f"- {count:,} × {what}" for what, count in training["notes"].items()]
     lines += ["", "## Versions", "", ", ".join(f"{name} {number}" for name, number in training["versions"].items())]
     return "\n".join([*lines, ""])
+
+
+def _reliability(rows: list[dict[str, float]]) -> list[str]:
+    head = "A score is the share of entities on dev with such a score that are right, as fitted there."
+    lines = [head, "", "| score | entities | mean score | right |", "|---|---|---|---|"]
+    for row in rows:
+        numbers = f"{row['count']:,} | {row['score']:.2f} | {row['right']:.2f}"
+        lines.append(f"| {row['low']:.1f}–{row['high']:.1f} | {numbers} |")
+    return lines
 
 
 def _table(scores: Mapping[str, Any]) -> list[str]:

@@ -57,7 +57,7 @@ def best_thresholds(recognizer: Recognizer, part: Part) -> Thresholds:
     Mentions are decoded once, at the lowest thresholds; each is found at (link, end) if its weakest link and its
     head–tail relation exceed them. (The decoder's caps are on the best, so they leave out none that matter.)
     """
-    threshold = recognizer.decoding.threshold
+    threshold = recognizer.calibration.score_for(recognizer.decoding.threshold)
     link, end, right = _candidates(recognizer, part)
     gold = sum(len({_key(document, entity) for entity in document.entities}) for document in part.documents)
     best = Thresholds(0.5, 0.5, -1.0)
@@ -70,6 +70,18 @@ def best_thresholds(recognizer: Recognizer, part: Part) -> Thresholds:
     return best
 
 
+def scored(recognizer: Recognizer, part: Part, *, threshold: float) -> tuple[list[float], list[bool]]:
+    """The scores of all entities above a threshold, and which of them are right."""
+    lenient = replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
+    scores, right = [], []
+    for gold, answer in zip(part.documents, predictions(lenient, part), strict=True):
+        keys = {_key(gold, entity) for entity in gold.entities}
+        for entity in answer.entities:
+            scores.append(entity.score or 0.0)
+            right.append(_key(gold, entity) in keys)
+    return scores, right
+
+
 def _candidates(
     recognizer: Recognizer, part: Part
 ) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.bool_]]:
@@ -78,7 +90,7 @@ def _candidates(
     golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
     types, settings = recognizer.scheme.types, recognizer.decoding
     rows: list[tuple[float, float, bool]] = []
-    lowest = _cut(GRID[0], settings.threshold)
+    lowest = _cut(GRID[0], recognizer.calibration.score_for(settings.threshold))
     for start in range(0, len(part.sentences), TOGETHER):
         some = part.sentences[start : start + TOGETHER]
         windows = list(recognizer.windows(some))

@@ -1,0 +1,68 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridner.calibration import Calibration, fit, reliability
+from gridner.errors import InvalidError
+
+SHARES = st.floats(0, 1)
+
+
+def test_by_default_nothing_changes() -> None:
+    assert [Calibration()(score) for score in (0.0, 0.3, 1.0)] == [0.0, 0.3, 1.0]
+
+
+@given(st.lists(st.tuples(SHARES, st.booleans()), min_size=50, max_size=300))
+def test_a_fitted_map_rises_and_can_be_inverted(found: list[tuple[float, bool]]) -> None:
+    scores, right = zip(*found, strict=True)
+    map_ = fit(scores, right)
+    assert map_ is not None
+    tried = np.linspace(0, 0.999, 57)
+    values = [map_(score) for score in tried]
+    assert all(a < b for a, b in pairwise(values))
+    assert [map_.score_for(value) for value in values] == pytest.approx(list(tried), abs=1e-3)
+
+
+def test_a_fitted_map_says_how_often_it_is_right() -> None:
+    random = np.random.default_rng(3)
+    scores = random.uniform(0, 1, 20_000)
+    right = random.uniform(0, 1, 20_000) < scores**2
+    map_ = fit(scores, right)
+    assert map_ is not None
+    assert [map_(score) for score in (0.2, 0.5, 0.8)] == pytest.approx([0.04, 0.25, 0.64], abs=0.05)
+    rows = reliability([map_(score) for score in scores], right)
+    assert sum(row.count for row in rows) == 20_000
+    assert all(abs(row.score - row.right) < 0.03 for row in rows)
+    assert max(abs(row.score - row.right) for row in reliability(scores, right)) > 0.2
+
+
+def test_few_entities_are_no_ground_for_a_map() -> None:
+    assert fit([0.5] * 49, [True] * 49) is None
+    alike = fit([0.5] * 100, [True] * 100)
+    assert alike is not None
+    assert alike(0.5) > 0.9
+
+
+def test_no_score_means_more_than_there_is() -> None:
+    map_ = Calibration((0.0, 0.5, 1.0), (0.2, 0.5, 0.8))
+    assert map_.score_for(0.1) == 0
+    assert 0.99 < map_.score_for(0.9) < 1
+
+
+@pytest.mark.parametrize(
+    ("scores", "right"),
+    [
+        ((0.0,), (0.0,)),
+        ((0.0, 1.0), (0.5, 0.5)),
+        ((0.0, 0.6, 0.5, 1.0), (0.0, 0.1, 0.2, 0.3)),
+        ((0.0, 0.9), (0.0, 1.0)),
+        ((0.0, 0.5, 1.0), (0.0, 1.0)),
+        ((0.0, 1.0), (0.0, 1.5)),
+    ],
+)
+def test_a_map_that_does_not_rise_is_refused(scores: tuple[float, ...], right: tuple[float, ...]) -> None:
+    with pytest.raises(InvalidError, match="calibration"):
+        Calibration(scores, right)
