@@ -1,9 +1,13 @@
 """gridner: discontinuous named-entity recognition.
 
-from gridner import read, evaluate
-for document in read("examples"):
-    ...
+import gridner
+recognizer = gridner.load("model")
+document = recognizer("pain in left arm and shoulder")
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, InvalidError, MismatchError, Notes, OutputError, UsageError
@@ -11,6 +15,11 @@ from gridner.evaluate import Evaluation, Score, evaluate
 from gridner.formats import FORMATS, read, write
 from gridner.sentences import Alignment, Mention, Sentence, Word, align, entity_of, with_sentences
 from gridner.split import split_lines, split_sentences, tokenize
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gridner.recognizer import Recognizer
 
 __version__ = "0.1.0"
 
@@ -36,6 +45,7 @@ __all__ = [
     "align",
     "entity_of",
     "evaluate",
+    "load",
     "read",
     "split_lines",
     "split_sentences",
@@ -43,3 +53,10 @@ __all__ = [
     "with_sentences",
     "write",
 ]
+
+
+def load(model: str | Path, *, threads: int | None = None, **decoding: Any) -> Recognizer:
+    """A recognizer on a model folder. `decoding` changes its settings, such as `threshold=0.3`."""
+    from gridner.loading import load as from_folder  # brings numpy and an engine, which reading does not need
+
+    return from_folder(model, threads=threads, **decoding)
