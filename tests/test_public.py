@@ -30,6 +30,7 @@ def test_the_public_names_are_these_and_no_others() -> None:
         "align",
         "entity_of",
         "evaluate",
+        "load",
         "read",
         "split_lines",
         "split_sentences",
