@@ -7,6 +7,7 @@ from gridner.batches import Encoded
 from gridner.config import Config
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
+from gridner.sentences import Mention
 from gridner.training.data import Example, Part, TrainingSet, is_discontinuous, part_of
 from gridner.training.runs import folds_of, hold_out
 from small import documents, part, tiny_config, word_pieces
@@ -132,14 +133,22 @@ def test_folds_hold_every_document_out_once() -> None:
 
 
 def test_hidden_words_keep_their_number_of_pieces() -> None:
-    example = Example(Encoded(((4,), (7, 8, 9), (5,)) * 100, (2,), (3,)), ())
-    found = example.hiding(words=0.25, pieces=0.0, mask=99, random=Random(1)).words
-    assert (found.before, found.after, len(found.words)) == ((2,), (3,), 300)
-    changed = [(old, new) for old, new in zip(example.words.words, found.words, strict=True) if old != new]
-    assert all(new == (99,) * len(old) for old, new in changed)
-    assert 50 < len(changed) < 100
-    some = example.hiding(words=0.0, pieces=0.25, mask=99, random=Random(1)).words
-    hidden = [piece == 99 for word in some.words for piece in word]
-    assert len(hidden) == 500
-    assert 90 < sum(hidden) < 160
-    assert any(0 < word.count(99) < len(word) for word in some.words)
+    pieces = word_pieces(part().sentences)
+    example = Example(Encoded(((4,), (7, 8, 9), (5,)) * 100, (2,), (3,)), (Mention("Sign", tuple(range(0, 300, 3))),))
+
+    def changed(words: float, mentions: float) -> dict[int, tuple[int, ...]]:
+        found = example.hiding(words=words, mentions=mentions, pieces=pieces, random=Random(1)).words
+        assert (found.before, found.after, len(found.words)) == ((2,), (3,), 300)
+        both = enumerate(zip(example.words.words, found.words, strict=True))
+        assert all(len(old) == len(new) for old, new in zip(example.words.words, found.words, strict=True))
+        return {place: new for place, (old, new) in both if old != new}
+
+    anywhere = changed(0.25, 0.0)
+    assert 50 < len(anywhere) < 100
+    assert {piece for word in anywhere.values() for piece in word} == {pieces.mask}
+    inside = changed(0.0, 0.5)
+    assert 30 < len(inside) < 70
+    assert all(place % 3 == 0 for place in inside)
+    masks = sum(word == (pieces.mask,) for word in inside.values())
+    assert 10 < masks < len(inside) - 10
+    assert changed(0.0, 0.0) == {}

@@ -29,13 +29,23 @@ class Example:
         """The size of its grid."""
         return len(self.words.words) ** 2
 
-    def hiding(self, *, words: float, pieces: float, mask: int, random: Random) -> Example:
-        """The same with a share of its words, and of the pieces of the others, behind the encoder's mask piece."""
-        hidden = []
-        for word in self.words.words:
-            share = 1.0 if random.random() < words else pieces
-            hidden.append(tuple(mask if random.random() < share else piece for piece in word))
-        return replace(self, words=replace(self.words, words=tuple(hidden)))
+    def hiding(self, *, words: float, mentions: float, pieces: Pieces, random: Random) -> Example:
+        """The same with a share of its words, and of those of its mentions, hidden from the encoder.
+
+        A hidden word is the encoder's mask piece; of those in mentions every other is a random piece instead, like a
+        word that training has not.
+        """
+        inside = {word for mention in self.mentions for word in mention.words}
+        found = []
+        for place, word in enumerate(self.words.words):
+            hidden = word
+            if random.random() < words:
+                hidden = (pieces.mask,) * len(word)
+            elif place in inside and random.random() < mentions:
+                strange = random.random() < 0.5
+                hidden = tuple(pieces.ordinary(random.random()) if strange else pieces.mask for _ in word)
+            found.append(hidden)
+        return replace(self, words=replace(self.words, words=tuple(found)))
 
 
 @dataclass(frozen=True, slots=True)

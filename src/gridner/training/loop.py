@@ -131,10 +131,10 @@ class Loop:
         ]
         weight = accelerator.num_processes / cells if own else 0.0
         own = own or [examples[0]]  # every process must take part in the exchange
-        words, pieces = self.config.hidden_words, self.config.hidden_pieces
-        if words or pieces:
-            random, mask = Random(drawn), self.pieces.mask
-            own = [example.hiding(words=words, pieces=pieces, mask=mask, random=random) for example in own]
+        words, mentions = self.config.hidden_words, self.config.hidden_mentions
+        if words or mentions:
+            random = Random(drawn)
+            own = [example.hiding(words=words, mentions=mentions, pieces=self.pieces, random=random) for example in own]
         total = torch.zeros((), device=accelerator.device)
         model.train()
         batches = list(plan([len(example.words.words) for example in own], cells=self.config.cells))
