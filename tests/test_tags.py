@@ -101,7 +101,8 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 @given(arrays(np.float64, (3, 4), elements=st.floats(-20, 20)))
 def test_a_tag_is_probable_where_its_score_exceeds_zero(scores: NDArray[np.float64]) -> None:
-    assert np.array_equal(probabilities(scores) > 0.5, scores > 1e-15)
+    clear = np.abs(scores) > 1e-12  # nearer to 0 rounding decides
+    assert np.array_equal(probabilities(scores)[clear] > 0.5, scores[clear] > 0)
 
 
 @given(arrays(np.float64, (3, 4), elements=st.floats(-20, 20), unique=True))
