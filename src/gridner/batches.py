@@ -55,17 +55,7 @@ class Pieces:
         self.tokenizer = tokenizer
         self.max_pieces = max_pieces
         self.unknown = _special(tokenizer, ("[UNK]", "<unk>", "<UNK>"))
-        self.mask = next(
-            (number for name in ("[MASK]", "<mask>") if (number := tokenizer.token_to_id(name)) is not None),
-            self.unknown,
-        )
-        special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-        self._ordinary = [number for number in range(tokenizer.get_vocab_size()) if number not in special]
         self.padding = _special(tokenizer, ("[PAD]", "<pad>", "<PAD>"))
-
-    def ordinary(self, at: float) -> int:
-        """A piece that is not special, from 0 (the first of the vocabulary) to just below 1 (the last)."""
-        return self._ordinary[int(at * len(self._ordinary))]
 
     @classmethod
     def load(cls, path: Path, *, max_pieces: int) -> Pieces:

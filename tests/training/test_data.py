@@ -1,14 +1,11 @@
 from collections import Counter
-from random import Random
 
 import pytest
 
-from gridner.batches import Encoded
 from gridner.config import Config
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
-from gridner.sentences import Mention
-from gridner.training.data import Example, Part, TrainingSet, is_discontinuous, part_of
+from gridner.training.data import Part, TrainingSet, is_discontinuous, part_of
 from gridner.training.runs import folds_of, hold_out
 from small import documents, part, tiny_config, word_pieces
 
@@ -130,25 +127,3 @@ def test_folds_hold_every_document_out_once() -> None:
     assert all(len(rest.documents) == 4 for rest, _ in folds)
     with pytest.raises(UsageError, match="7 folds of 6 documents"):
         folds_of(part(), 7)
-
-
-def test_hidden_words_keep_their_number_of_pieces() -> None:
-    pieces = word_pieces(part().sentences)
-    example = Example(Encoded(((4,), (7, 8, 9), (5,)) * 100, (2,), (3,)), (Mention("Sign", tuple(range(0, 300, 3))),))
-
-    def changed(words: float, mentions: float) -> dict[int, tuple[int, ...]]:
-        found = example.hiding(words=words, mentions=mentions, pieces=pieces, random=Random(1)).words
-        assert (found.before, found.after, len(found.words)) == ((2,), (3,), 300)
-        both = enumerate(zip(example.words.words, found.words, strict=True))
-        assert all(len(old) == len(new) for old, new in zip(example.words.words, found.words, strict=True))
-        return {place: new for place, (old, new) in both if old != new}
-
-    anywhere = changed(0.25, 0.0)
-    assert 50 < len(anywhere) < 100
-    assert {piece for word in anywhere.values() for piece in word} == {pieces.mask}
-    inside = changed(0.0, 0.5)
-    assert 30 < len(inside) < 70
-    assert all(place % 3 == 0 for place in inside)
-    masks = sum(word == (pieces.mask,) for word in inside.values())
-    assert 10 < masks < len(inside) - 10
-    assert changed(0.0, 0.0) == {}

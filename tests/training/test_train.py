@@ -237,13 +237,6 @@ def test_the_average_of_the_weights_is_kept_and_survives_a_stop(tmp_path: Path) 
     assert weights(tmp_path / "whole") != weights(tmp_path / "plain")
 
 
-def test_hidden_words_are_drawn_anew_in_each_step_and_a_seed_fixes_them(tmp_path: Path) -> None:
-    for name, share in (("plain", 0.0), ("a", 0.5), ("b", 0.5)):
-        train(task(tmp_path / name, hidden_words=share))
-    assert weights(tmp_path / "a") == weights(tmp_path / "b")
-    assert weights(tmp_path / "a") != weights(tmp_path / "plain")
-
-
 def test_frozen_embeddings_stay_and_all_else_learns(tmp_path: Path) -> None:
     train(task(tmp_path / "frozen", frozen_embeddings=True))
     train(task(tmp_path / "still", rate=1e-30, encoder_rate=1e-30))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from gridner.augment import Coordinations
@@ -28,24 +28,6 @@ class Example:
     def cells(self) -> int:
         """The size of its grid."""
         return len(self.words.words) ** 2
-
-    def hiding(self, *, words: float, mentions: float, pieces: Pieces, random: Random) -> Example:
-        """The same with a share of its words, and of those of its mentions, hidden from the encoder.
-
-        A hidden word is the encoder's mask piece; of those in mentions every other is a random piece instead, like a
-        word that training has not.
-        """
-        inside = {word for mention in self.mentions for word in mention.words}
-        found = []
-        for place, word in enumerate(self.words.words):
-            hidden = word
-            if random.random() < words:
-                hidden = (pieces.mask,) * len(word)
-            elif place in inside and random.random() < mentions:
-                strange = random.random() < 0.5
-                hidden = tuple(pieces.ordinary(random.random()) if strange else pieces.mask for _ in word)
-            found.append(hidden)
-        return replace(self, words=replace(self.words, words=tuple(found)))
 
 
 @dataclass(frozen=True, slots=True)

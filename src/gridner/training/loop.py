@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 from typing import Any, Protocol
 
 import numpy as np
@@ -131,10 +130,6 @@ class Loop:
         ]
         weight = accelerator.num_processes / cells if own else 0.0
         own = own or [examples[0]]  # every process must take part in the exchange
-        words, mentions = self.config.hidden_words, self.config.hidden_mentions
-        if words or mentions:
-            random = Random(drawn)
-            own = [example.hiding(words=words, mentions=mentions, pieces=self.pieces, random=random) for example in own]
         total = torch.zeros((), device=accelerator.device)
         model.train()
         batches = list(plan([len(example.words.words) for example in own], cells=self.config.cells))
