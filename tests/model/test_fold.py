@@ -1,6 +1,6 @@
 import pytest
 import torch
-from test_toe import EVERY, SETTINGS, Setting, build, collate, sentence
+from test_toe import EVERY, SETTINGS, Setting, assert_alone_as_together, build, collate, sentence
 
 from gridner.config import ModelConfig
 from gridner.loss import cell_loss
@@ -49,14 +49,8 @@ def test_any_tag_set_is_the_same(tags: TagSet) -> None:
 
 
 @EVERY
-@torch.no_grad()
 def test_a_sentence_alone_and_among_neighbours_has_the_same_scores(name: str) -> None:
-    folded = fold(build(SETTINGS[name]))
-    sentences = [sentence(words, seed=words) for words in (1, 5, 17, 2)]
-    together = folded(collate(sentences))
-    for row, one in enumerate(sentences):
-        n = len(one[1])
-        torch.testing.assert_close(together[row, :n, :n], folded(collate([one]))[0], atol=1e-10, rtol=0)
+    assert_alone_as_together(fold(build(SETTINGS[name])), (1, 5, 17, 2))
 
 
 @EVERY

@@ -484,7 +484,11 @@ def test_a_model_in_the_cache_needs_no_network(monkeypatch: pytest.MonkeyPatch, 
     (tmp_path / "models--someone--model" / "snapshots" / "later, and cut short").mkdir()
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(huggingface_hub, "HfApi", lambda: pytest.fail("asks the hub"))
-    load_language_model("someone/model")
+    saved = tmp_path / "models--someone--model" / "snapshots" / "abc"
+    expected = load_language_model(str(saved)).state_dict()
+    found = load_language_model("someone/model").state_dict()
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[name], expected[name]) for name in found)
 
 
 def test_a_hub_that_cannot_be_reached_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

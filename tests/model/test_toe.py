@@ -150,15 +150,18 @@ def test_the_model_equals_the_reference(name: str) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@EVERY
 @torch.no_grad()
-def test_a_sentence_alone_and_among_neighbours_has_the_same_scores(name: str) -> None:
-    model = build(SETTINGS[name])
-    sentences = [sentence(words, seed=words) for words in (1, 5, 9, 2)]
-    together = model(collate(sentences))
+def assert_alone_as_together(network: torch.nn.Module, lengths: tuple[int, ...]) -> None:
+    sentences = [sentence(words, seed=words) for words in lengths]
+    together = network(collate(sentences))
     for row, one in enumerate(sentences):
         n = len(one[1])
-        torch.testing.assert_close(together[row, :n, :n], model(collate([one]))[0], atol=1e-10, rtol=0)
+        torch.testing.assert_close(together[row, :n, :n], network(collate([one]))[0], atol=1e-10, rtol=0)
+
+
+@EVERY
+def test_a_sentence_alone_and_among_neighbours_has_the_same_scores(name: str) -> None:
+    assert_alone_as_together(build(SETTINGS[name]), (1, 5, 9, 2))
 
 
 @EVERY

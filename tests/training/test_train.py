@@ -360,7 +360,7 @@ def test_a_training_in_a_thread_is_possible(tmp_path: Path) -> None:
     thread = threading.Thread(target=lambda: train(task(tmp_path / "m", epochs=1)))
     thread.start()
     thread.join()
-    TrainedModel.load(tmp_path / "m")
+    assert TrainedModel.load(tmp_path / "m").checkpoint.training["epochs"] == 1
 
 
 def test_a_snapshot_without_the_best_weights_is_refused_before_the_first_step(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gridner.errors import GridnerError
 
 app = typer.Typer(
     name="gridner",
-    help="Discontinuous named-entity recognition: corpora, scoring and what to look at.",
+    help="Discontinuous named-entity recognition: from text to entities; corpora, training, scoring.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -28,6 +28,9 @@ def export(
 
     check_output(output, folder=True, force=force)
     try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+
         from gridner.export import export as write_exported
         from gridner.trained import TrainedModel
     except ImportError as error:
