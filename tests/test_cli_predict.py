@@ -59,6 +59,17 @@ def test_files_give_json_lines(exported: Path, corpus: Path) -> None:
     assert [len(one["entities"]) for one in found] == [len(one.entities) for one in expected(exported)]  # type: ignore[arg-type]
 
 
+def test_a_folder_of_texts_is_read_as_plain_texts(exported: Path, corpus: Path) -> None:
+    for ann in corpus.glob("*.ann"):
+        ann.write_text("not brat")
+    found = lines(gridner("predict", "--input", corpus, "--format", "text", "--model", exported, "--json"))
+    assert [one["id"] for one in found] == [f"note-{number}" for number in range(6)]
+    one = lines(gridner("predict", "-i", corpus / "note-3.txt", "--model", exported, "--json"))
+    assert one == found[3:4]
+    (corpus / "empty").mkdir()
+    assert "no documents" in refused("--input", corpus / "empty", "--format", "text", "--model", exported)
+
+
 def test_standard_input_and_output_are_json_lines(exported: Path, tmp_path: Path) -> None:
     write(documents(), tmp_path / "in.jsonl")
     given = (tmp_path / "in.jsonl").read_text()

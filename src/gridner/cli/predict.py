@@ -35,7 +35,7 @@ STDIN = "-"
 def predict(
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TEXT | FILE…]", help="A text; or files and folders; or - for standard input."),
+        typer.Argument(metavar="TEXT|FILE", help="A text; or files and folders; or - for standard input."),
     ] = None,
     source: Annotated[Path | None, typer.Option("--input", "-i", help="A file or a folder to read.")] = None,
     model: Annotated[Path | None, typer.Option("--model", "-m", help="A model folder.")] = None,
@@ -132,7 +132,7 @@ def _documents(
     if source is not None and inputs:
         raise UsageError(f"{inputs[0]:.60} and --input, expected one of them")
     if source is not None:
-        return reading.documents(source, notes, what=None), False
+        return _of_files([source], reading, notes), False
     if inputs == [STDIN] or (not inputs and not sys.stdin.isatty()):
         how = replace(reading, format="jsonl" if reading.format == "auto" else reading.format)
         if how.format == "text":
@@ -155,15 +155,19 @@ def _is_path(given: str) -> bool:
 
 
 def _of_files(paths: list[Path], reading: Reading, notes: Notes) -> Iterator[Document]:
-    from gridner.formats.files import read_text
+    from gridner.formats.files import files_under, read_text
     from gridner.formats.files import reading as errors_of
 
     for path in paths:
         if not path.exists():
             raise FormatError(f"{path}: not found")
-        if path.is_file() and (reading.format == "text" or (reading.format == "auto" and path.suffix == ".txt")):
+        if reading.format == "text" or (reading.format == "auto" and path.is_file() and path.suffix == ".txt"):
             with errors_of(path):
-                yield _text(path.stem, read_text(path), reading)
+                files = files_under(path, (".txt",) if path.is_dir() else (path.suffix,))
+                if not files:
+                    raise FormatError(f"{path}: no documents, expected files that end in .txt")
+                for name, file in files.items():
+                    yield _text(name, read_text(file), reading)
         else:
             yield from reading.documents(path, notes, what=None)
 
