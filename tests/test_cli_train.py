@@ -106,6 +106,19 @@ def test_a_dev_corpus_with_a_strange_type(corpus: Path, tmp_path: Path) -> None:
     assert "dev: type Drug in document odd, expected those of train: Sign" in said
 
 
+def test_a_lexicon_goes_into_the_training_and_the_card(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "names.tsv").write_text("Sign\tnausea\nDrug\taspirin\n")
+    options = ["--train", corpus, "--set", "train.epochs=1", "--lexicon", tmp_path / "names.tsv"]
+    done = gridner("train", "tiny", *options, "--output", tmp_path / "m")
+    assert done.returncode == 0, done.stderr
+    assert "1 × lexicon: name of a type that train does not have, left out" in done.stderr
+    assert "other names, from a lexicon: Sign 1." in (tmp_path / "m" / "README.md").read_text()
+    (tmp_path / "names.tsv").write_text("Sign\tvertigo\n")
+    assert "a finished run with data.lexicon" in refused("tiny", *options, "--output", tmp_path / "m", "--resume")
+    (tmp_path / "names.tsv").write_text("Drug\taspirin\n")
+    assert "lexicon: names of Drug, expected some of Sign" in refused("tiny", *options, "--output", tmp_path / "n")
+
+
 def test_an_encoder_that_is_not_there(corpus: Path, tmp_path: Path) -> None:
     began = time.monotonic()
     said = refused("cadec", "--train", corpus, "--output", tmp_path / "m")
@@ -138,6 +151,7 @@ def test_a_config_of_another_task(corpus: Path, tmp_path: Path) -> None:
         (["--set", "train.rate=inf"], "train.rate is inf, expected a finite number"),
         (["--seeds", "1,1"], "train.seeds are (1, 1), expected different numbers"),
         (["--seeds", "one"], "expected a list of integers"),
+        (["--lexicon", "nowhere.tsv"], "nowhere.tsv: cannot be read"),
         (["--init", "examples"], "not a gridner model"),
         (["--set", "train.device=cuda"], "train.device is cuda"),
     ],

@@ -11,7 +11,7 @@ ROOT = Path(gridner.__file__).parent
 LAYERS = [
     {"errors"},
     {"documents", "split", "sentences", "windows"},
-    {"formats", "items", "evaluate", "significance", "draw", "flat", "report"},
+    {"formats", "items", "evaluate", "significance", "draw", "flat", "lexicon", "report"},
     {"tags", "decode"},
     {"calibration", "config", "batches", "augment", "checkpoint", "recognizer", "onnx_engine", "oracle", "statistics"},
     {"model", "loss"},
@@ -26,6 +26,7 @@ BESIDE = {
     ("split", "documents"),
     ("windows", "sentences"),
     ("evaluate", "items"),
+    ("lexicon", "formats"),
     ("significance", "evaluate"),
     ("report", "evaluate"),
     ("decode", "tags"),

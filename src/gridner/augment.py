@@ -1,7 +1,8 @@
-"""Coordinations made from flat mentions, as extra training sentences.
+"""Training sentences made from those of the corpus: with coordinations, and with other names.
 
 Where the corpus has *rod cells* and *bipolar cells*, a sentence with one of them becomes one with "rod and bipolar
 cells": the mentions *rod … cells* and *bipolar cells*. Discontinuous mentions are rare, and most are of this kind.
+And where a lexicon has *Sertoli cell*, a sentence about rod cells also becomes one about Sertoli cells.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from gridner.lexicon import Lexicon, Texts
 from gridner.sentences import Mention, Sentence, Word
 
-Texts = tuple[str, ...]
 Key = tuple[str, str, Texts]  # the mention's type, which end is shared, and the words of that end
 JOINS: tuple[Texts, ...] = (("and",), ("and",), ("and",), ("or",), ("or",), ("/",), ("but", "not"))  # drawn from
 ENUMERATIONS: tuple[Texts, ...] = (
@@ -83,12 +84,9 @@ class Coordinations:
 
 def _splits(sentence: Sentence, mention: Mention) -> Iterable[_Split]:
     """The ways to split a mention of several neighbouring words that no other mention touches."""
-    words = mention.words
-    if len(words) < 2 or len(words) != mention.tail - mention.head + 1:
+    if len(mention.words) < 2 or not _stands_alone(sentence, mention):
         return
-    if any(other is not mention and set(other.words) & set(words) for other in sentence.mentions):
-        return
-    texts = tuple(sentence.words[word].text for word in words)
+    texts = _texts(sentence, mention)
     for cut in range(1, len(texts)):
         if texts[cut - 1].isalnum() and texts[cut].isalnum():
             yield _Split(mention, texts[cut:], texts[:cut], True)
@@ -114,6 +112,29 @@ def _replace(sentence: Sentence, split: _Split, parts: Sequence[Texts]) -> Sente
         if other is not mention
     ]
     return Sentence(sentence.document_id, _words(texts), tuple(dict.fromkeys((*made, *kept))))
+
+
+def renamed(sentence: Sentence, lexicon: Lexicon, share: float, random: Random) -> Sentence:
+    """The sentence with other names in place of a share of its flat mentions; itself where none is changed."""
+    texts = [word.text for word in sentence.words]
+    for mention in sentence.mentions:
+        if random.random() < share and _stands_alone(sentence, mention):
+            texts[mention.head : mention.tail + 1] = lexicon.draw(mention.type, _texts(sentence, mention), random)
+    if texts == [word.text for word in sentence.words]:
+        return sentence
+    return Sentence(sentence.document_id, _words(texts), sentence.mentions)
+
+
+def _stands_alone(sentence: Sentence, mention: Mention) -> bool:
+    """Whether its words are neighbours and no other mention touches them."""
+    words = set(mention.words)
+    if len(words) != mention.tail - mention.head + 1:
+        return False
+    return not any(other is not mention and words.intersection(other.words) for other in sentence.mentions)
+
+
+def _texts(sentence: Sentence, mention: Mention) -> Texts:
+    return tuple(sentence.words[word].text for word in mention.words)
 
 
 def _words(texts: Iterable[str]) -> tuple[Word, ...]:

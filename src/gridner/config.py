@@ -73,6 +73,7 @@ class TrainConfig:
     empty_share: float = 1.0  # of the sentences without entities that are used
     discontinuous_times: int = 1  # how often an epoch sees a sentence with a discontinuous mention
     coordinations: float = 0.0  # coordinations made from flat mentions: so many for each sentence with entities
+    renamed: float = 0.5  # share of the flat mentions that get another name in each epoch, with --lexicon
     average: float = 0.0  # decay a step of a moving average of the weights, which is scored and kept; 0: none
     tune_thresholds: bool = False  # choose the decoding thresholds on dev, in the end
     calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
@@ -197,6 +198,7 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
         (0 <= train.warmup < 1, f"train.warmup is {train.warmup}, expected 0 <= warmup < 1"),
         (0 <= train.empty_share <= 1, f"train.empty_share is {train.empty_share}, expected 0 to 1"),
         (0 <= train.average < 1, f"train.average is {train.average}, expected 0 (none) or a decay such as 0.999"),
+        (0 <= train.renamed <= 1, f"train.renamed is {train.renamed}, expected 0 to 1"),
         (train.patience >= 0, f"train.patience is {train.patience}, expected 0 (never) or more"),
         (train.weight_decay >= 0, f"train.weight_decay is {train.weight_decay}, expected 0 or more"),
         (

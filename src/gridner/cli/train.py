@@ -26,6 +26,7 @@ from gridner.cli.common import (
 from gridner.cli.evaluate import slice_label
 from gridner.cli.live import Live
 from gridner.errors import Notes, UsageError
+from gridner.lexicon import read_lexicon
 
 if TYPE_CHECKING:
     from gridner.training.data import Part
@@ -61,6 +62,13 @@ def train(
     ] = None,
     init: Annotated[
         Path | None, typer.Option("--init", help="A gridner model to go on from, also with new types.")
+    ] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option(
+            "--lexicon",
+            help="Names of more entities, a type, a tab and a name a line: mentions are seen under them too.",
+        ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")] = False,
     lenient: LenientOption = False,
@@ -103,6 +111,7 @@ def train(
     whole = part(train, "train", reading)
     held: Part | None
     share = _share(dev)
+    names = read_lexicon(lexicon) if lexicon is not None else None
     command = shlex.join(["gridner", *sys.argv[1:]])
     tested = part(test, "test", others) if test is not None else None
     if folds is None:
@@ -118,6 +127,7 @@ def train(
                 test=tested,
                 output=output,
                 init=init,
+                lexicon=names,
                 split=share is not None,
                 command=command,
             )
@@ -129,7 +139,15 @@ def train(
         for number, (some, fold) in enumerate(folds_of(whole, folds), start=1):
             rest, held = hold_out(some, share)
             tasks[f"fold-{number}"] = Task(
-                config=chosen, train=rest, dev=held, test=fold, output=output, init=init, split=True, command=command
+                config=chosen,
+                train=rest,
+                dev=held,
+                test=fold,
+                output=output,
+                init=init,
+                lexicon=names,
+                split=True,
+                command=command,
             )
     main = int(os.environ.get("RANK", "0")) == 0
     alone = int(os.environ.get("WORLD_SIZE", "1")) == 1

@@ -49,6 +49,10 @@ def card_of(checkpoint: Checkpoint) -> str:
     for name, about in training["data"].items():
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in about["types"].items())
         lines += ["", f"Entities of {name} by type: {kinds}."]
+    if training.get("lexicon"):
+        names = ", ".join(f"{kind} {count:,}" for kind, count in training["lexicon"]["names"].items())
+        share = f"{100 * checkpoint.config.train.renamed:.0f} %"
+        lines += ["", f"In each epoch {share} of the flat mentions got other names, from a lexicon: {names}."]
     for name, scores in training["scores"].items():
         lines += ["", f"## Scores on {name}", "", *_table(scores)]
     if training.get("reliability"):

@@ -109,7 +109,8 @@ def _train(
         start = fresh(config, scheme, task.train.sentences, seed=seed, notes=notes)
     else:
         start = continued(config, scheme, task.init, seed=seed, notes=notes)
-    data = TrainingSet(task.train, pieces=start.pieces, config=config, notes=notes)
+    lexicon = task.lexicon.suited(task.train.sentences, notes=notes) if task.lexicon is not None else None
+    data = TrainingSet(task.train, pieces=start.pieces, config=config, notes=notes, lexicon=lexicon)
     if config.model.architecture == "w2ner":
         _note_lost_tags(data, scheme, notes)
     folder = task.output / SNAPSHOT
@@ -151,6 +152,7 @@ def _train(
         "examples": len(data.examples) + data.made,
         "versions": versions(),
         "data": about,
+        "lexicon": lexicon.about() if lexicon is not None else None,
     }
     done = _finish(task, trained, state, facts, notes)
     accelerator.wait_for_everyone()

