@@ -23,6 +23,7 @@ ENUMERATIONS: tuple[Texts, ...] = (
     ("and",),
     (",", "or"),
 )  # before the last of three or more
+SHORT = 2  # words that a part from a lexicon may have: what is coordinated is seldom longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +37,28 @@ class _Split:
 
     @property
     def key(self) -> Key:
-        return self.mention.type, "end" if self.at_end else "start", _stems(self.shared)
+        return _key(self.mention.type, self.shared, at_end=self.at_end)
 
 
 class Coordinations:
-    """Makes sentences with coordinations from the flat mentions of a training corpus."""
+    """Makes sentences with coordinations from the flat mentions of a training corpus, and from names of a lexicon."""
 
-    def __init__(self, sentences: Iterable[Sentence]) -> None:
-        self._places: list[tuple[Sentence, list[_Split]]] = []
-        self._parts: dict[Key, dict[Texts, None]] = defaultdict(dict)
+    def __init__(self, sentences: Iterable[Sentence], lexicon: Lexicon | None = None) -> None:
+        places: list[tuple[Sentence, list[_Split]]] = []
+        parts: dict[Key, dict[Texts, Texts]] = defaultdict(dict)  # what is a mention's own, by its stems
         for sentence in sentences:
             splits = [split for mention in sentence.mentions for split in _splits(sentence, mention)]
             for split in splits:
-                self._parts[split.key][split.own] = None
-            if splits:
-                self._places.append((sentence, splits))
-        usable = ((sentence, [split for split in splits if self._others(split)]) for sentence, splits in self._places)
+                parts[split.key].setdefault(_stems(split.own), split.own)
+            places.append((sentence, splits))
+        for type, name in lexicon or ():
+            for cut in range(1, len(name)):
+                for at_end, own, shared in ((True, name[:cut], name[cut:]), (False, name[cut:], name[:cut])):
+                    key = _key(type, shared, at_end=at_end)
+                    if len(own) <= SHORT and key in parts and name[cut - 1].isalnum() and name[cut].isalnum():
+                        parts[key].setdefault(_stems(own), own)
+        self._parts = {key: list(owns.values()) for key, owns in parts.items() if len(owns) > 1}
+        usable = ((sentence, [one for one in splits if one.key in self._parts]) for sentence, splits in places)
         self._places = [(sentence, splits) for sentence, splits in usable if splits]
 
     def __len__(self) -> int:
@@ -64,14 +71,12 @@ class Coordinations:
             return []
         return [self._make(*random.choice(self._places), random) for _ in range(count)]
 
-    def _others(self, split: _Split) -> list[Texts]:
-        return [own for own in self._parts[split.key] if _stems(own) != _stems(split.own)]
-
     def _make(self, sentence: Sentence, splits: Sequence[_Split], random: Random) -> Sentence:
         at_end = [split for split in splits if split.at_end]
         split = random.choice(at_end if at_end and random.random() < 0.7 else splits)
-        others = self._others(split)
-        owns = [split.own, *random.sample(others, min(len(others), random.choice((1, 1, 2, 3))))]
+        count = random.choice((1, 1, 2, 3))
+        drawn = random.sample(self._parts[split.key], min(len(self._parts[split.key]), count + 1))
+        owns = [split.own, *(own for own in drawn if _stems(own) != _stems(split.own))][: count + 1]
         random.shuffle(owns)
         join = random.choice(JOINS if len(owns) == 2 else ENUMERATIONS)
         parts: list[Texts] = []  # the coordinated parts and what stands between them, in turn
@@ -144,6 +149,10 @@ def _words(texts: Iterable[str]) -> tuple[Word, ...]:
         words.append(Word(text, start, start + len(text)))
         start += len(text) + 1
     return tuple(words)
+
+
+def _key(type: str, shared: Texts, *, at_end: bool) -> Key:
+    return type, "end" if at_end else "start", _stems(shared)
 
 
 def _stems(texts: Texts) -> Texts:

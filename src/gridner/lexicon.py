@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -35,6 +35,10 @@ class Lexicon:
     def types(self) -> tuple[str, ...]:
         """The types that have names, sorted."""
         return tuple(sorted({type for type, _ in self._names}))
+
+    def __iter__(self) -> Iterator[tuple[str, Texts]]:
+        for (type, _), names in self._names.items():
+            yield from ((type, name) for name in names)
 
     def about(self) -> dict[str, object]:
         """Counts and a hash: what a model card may say."""

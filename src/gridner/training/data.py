@@ -96,7 +96,7 @@ class TrainingSet:
         self.windows = windows  # sentences, and the examples that each becomes
         if not any(example.mentions for example in self.examples):
             raise UsageError("no entity in the training corpus can become a mention, expected at least one")
-        self.coordinations = Coordinations(part.sentences) if config.train.coordinations else None
+        self.coordinations = Coordinations(part.sentences, lexicon) if config.train.coordinations else None
         with_entities = sum(bool(sentence.mentions) for sentence in part.sentences)
         self.made = round(config.train.coordinations * with_entities) if self.coordinations else 0
         if self.coordinations is not None and not len(self.coordinations):
