@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from gridner.checkpoint import ABOUT, NETWORK, TOKENIZER, read_checkpoint
-from gridner.errors import FormatError
+from gridner.errors import FormatError, UsageError
 from gridner.export import export
 from gridner.loading import load
 from gridner.onnx_engine import OnnxEngine
@@ -54,6 +54,49 @@ def test_an_exported_model_finds_what_the_model_finds(both: tuple[TrainedModel, 
     found = list(load(folder, threads=1, **settings).pipe(documents()))
     assert found == expected
     assert any(document.entities for document in found)
+
+
+@pytest.fixture(scope="module")
+def in_bytes(both: tuple[TrainedModel, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("int8") / "model"
+    export(both[0], folder, sample=part().sentences)
+    return folder
+
+
+def test_in_8_bits_it_is_smaller_and_nearly_the_same(both: tuple[TrainedModel, Path], in_bytes: Path) -> None:
+    model, folder = both
+    assert (in_bytes / NETWORK).stat().st_size < (folder / NETWORK).stat().st_size / 2
+    assert read_checkpoint(in_bytes)[0].int8
+    assert not read_checkpoint(folder)[0].int8
+    encoded = model.pieces.encode([[word.text for word in sentence.words] for sentence in part().sentences])
+    whole, small = OnnxEngine(folder / NETWORK), OnnxEngine(in_bytes / NETWORK)
+    for one in encoded:
+        batch = model.pieces.collate([one])
+        expected, found = whole.scores(batch), small.scores(batch)
+        assert np.abs(found - expected).mean() < 0.25 * np.abs(expected - expected.mean()).mean()
+
+
+def test_in_8_bits_neighbours_do_not_matter_either(both: tuple[TrainedModel, Path], in_bytes: Path) -> None:
+    model = both[0]
+    words = [[word.text for word in sentence.words] for sentence in part().sentences]
+    encoded = model.pieces.encode([*words, ["pain"], ["left"] * 40, ["odd", "&", "even", "Ω"] * 5])
+    engine = OnnxEngine(in_bytes / NETWORK)
+    together = engine.scores(model.pieces.collate(encoded))
+    for row, one in enumerate(encoded):
+        alone, length = engine.scores(model.pieces.collate([one])), len(one.words)
+        np.testing.assert_allclose(together[row, :length, :length], alone[0], atol=1e-3)
+    recognizer = load(in_bytes, link_threshold=0.2, end_threshold=0.4)
+    expected = list(recognizer.pipe(documents()))
+    assert any(document.entities for document in expected)
+    for size in (1, 2, 5):
+        assert list(recognizer.pipe(documents(), batch_size=size)) == expected
+    assert [next(recognizer.pipe([document])) for document in documents()] == expected
+
+
+def test_a_sample_without_a_sentence_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no sentence of at most 100 words in the sample"):
+        export(untrained("toe"), tmp_path / "m", sample=[])
+    assert not (tmp_path / "m" / ABOUT).exists()
 
 
 def test_an_exported_model_is_a_folder_with_its_card(both: tuple[TrainedModel, Path]) -> None:

@@ -15,7 +15,7 @@ LAYERS = [
     {"tags", "decode"},
     {"calibration", "config", "batches", "augment", "checkpoint", "recognizer", "onnx_engine", "oracle", "statistics"},
     {"model", "loss"},
-    {"trained", "training", "export"},
+    {"trained", "training", "export", "quantize"},
     {"loading"},
     {"cli", "__main__"},
 ]
@@ -39,6 +39,7 @@ BESIDE = {
     ("recognizer", "batches"),
     ("onnx_engine", "batches"),
     ("training", "trained"),
+    ("export", "quantize"),
     ("export", "trained"),
     ("__main__", "cli"),
 }

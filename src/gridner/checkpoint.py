@@ -42,6 +42,7 @@ class Checkpoint:
     calibration: Calibration = field(default_factory=Calibration)
     version: str  # of gridner
     network: str = WEIGHTS  # the file that it is in
+    int8: bool = False  # an exported network of 8 bits
 
     @property
     def scheme(self) -> TagScheme:
@@ -69,6 +70,7 @@ def write_checkpoint(
             "language_model": dict(checkpoint.language_model),
             "training": dict(checkpoint.training),
             "calibration": asdict(checkpoint.calibration),
+            "int8": checkpoint.int8,
             "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, checkpoint.network)},
         }
         parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
@@ -102,6 +104,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
         calibration=_calibration(about.get("calibration"), where),
         version=about["gridner"],
         network=NETWORK if NETWORK in about["files"] else WEIGHTS,
+        int8=about.get("int8") is True,
     )
     return checkpoint, Pieces.load(folder / TOKENIZER, max_pieces=checkpoint.max_pieces)
 

@@ -54,7 +54,7 @@ def _about(model: Path) -> dict[str, Any]:
     scores = {name: round(100 * dev[name]["f1"], 2) for name in ("all", "discontinuous") if name in dev}
     return {
         "folder": str(model),
-        "engine": "ONNX Runtime" if checkpoint.network == NETWORK else "torch",
+        "engine": ("ONNX Runtime" if checkpoint.network == NETWORK else "torch") + ", int8" * checkpoint.int8,
         "file": f"{checkpoint.network}, {(model / checkpoint.network).stat().st_size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
         "types": ", ".join(checkpoint.types),
