@@ -23,6 +23,8 @@ ENUMERATIONS: tuple[Texts, ...] = (
     ("and",),
     (",", "or"),
 )  # before the last of three or more
+ITEMS = (3, 6)  # of an enumeration, the fewest and the most
+NAMED = 0.6  # share of them that are names
 SHORT = 2  # words that a part from a lexicon may have: what is coordinated is seldom longer
 
 
@@ -124,10 +126,57 @@ def renamed(sentence: Sentence, lexicon: Lexicon, share: float, random: Random) 
     texts = [word.text for word in sentence.words]
     for mention in sentence.mentions:
         if random.random() < share and _stands_alone(sentence, mention):
-            texts[mention.head : mention.tail + 1] = lexicon.draw(mention.type, _texts(sentence, mention), random)
+            before = _texts(sentence, mention)
+            name = lexicon.draw(mention.type, len(before), random)
+            if name is not None:
+                texts[mention.head : mention.tail + 1] = _in_number(name, like=before)
     if texts == [word.text for word in sentence.words]:
         return sentence
     return Sentence(sentence.document_id, _words(texts), sentence.mentions)
+
+
+class Enumerations:
+    """Makes short sentences that enumerate names of a lexicon among words of the corpus that are no mentions."""
+
+    def __init__(self, sentences: Iterable[Sentence], lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._like: list[tuple[str, int]] = []  # type and number of words of the mentions
+        self._others: list[Texts] = []
+        for sentence in sentences:
+            self._like += [(mention.type, len(mention.words)) for mention in sentence.mentions]
+            self._others += _unmarked(sentence)
+
+    def sample(self, count: int, random: Random) -> list[Sentence]:
+        """So many sentences."""
+        return [self._make(random) for _ in range(count)]
+
+    def _make(self, random: Random) -> Sentence:
+        texts: list[str] = []
+        mentions: list[Mention] = []
+        items = random.randint(*ITEMS)
+        for number in range(items):
+            if number:
+                texts.append("and" if number == items - 1 else ",")
+            type, size = random.choice(self._like)
+            name = self._lexicon.draw(type, size, random)
+            if name is not None and (random.random() < NAMED or not self._others):
+                mentions.append(Mention(type, tuple(range(len(texts), len(texts) + len(name)))))
+                texts += name
+            else:
+                texts += random.choice(self._others) if self._others else ("x",)
+        return Sentence("enumeration", _words(texts), tuple(mentions))
+
+
+def _unmarked(sentence: Sentence) -> Iterable[Texts]:
+    """Runs of up to three words that are letters and in no mention."""
+    marked = {word for mention in sentence.mentions for word in mention.words}
+    run: list[str] = []
+    for place, word in enumerate(sentence.words):
+        if place not in marked and word.text.isalnum():
+            run.append(word.text)
+        if run and (len(run) == 3 or place in marked or not word.text.isalnum()):
+            yield tuple(run)
+            run = []
 
 
 def _stands_alone(sentence: Sentence, mention: Mention) -> bool:
@@ -140,6 +189,17 @@ def _stands_alone(sentence: Sentence, mention: Mention) -> bool:
 
 def _texts(sentence: Sentence, mention: Mention) -> Texts:
     return tuple(sentence.words[word].text for word in mention.words)
+
+
+def _in_number(name: Texts, *, like: Texts) -> Texts:
+    """The name, in the plural if `like` is."""
+    if _has_plural_s(like[-1]) and name[-1][-1].isalpha() and not name[-1].endswith("s"):
+        return (*name[:-1], f"{name[-1]}s")
+    return name
+
+
+def _has_plural_s(word: str) -> bool:
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "is", "us"))
 
 
 def _words(texts: Iterable[str]) -> tuple[Word, ...]:

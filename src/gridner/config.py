@@ -74,6 +74,7 @@ class TrainConfig:
     discontinuous_times: int = 1  # how often an epoch sees a sentence with a discontinuous mention
     coordinations: float = 0.0  # coordinations made from flat mentions: so many for each sentence with entities
     renamed: float = 0.5  # share of the flat mentions that get another name in each epoch, with --lexicon
+    enumerations: float = 0.0  # made enumerations of its names: so many for each sentence with entities
     average: float = 0.0  # decay a step of a moving average of the weights, which is scored and kept; 0: none
     tune_thresholds: bool = False  # choose the decoding thresholds on dev, in the end
     calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
@@ -204,6 +205,10 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
         (
             0 <= train.coordinations <= 10,
             f"train.coordinations is {train.coordinations}, expected 0 (none) to 10 for each sentence",
+        ),
+        (
+            0 <= train.enumerations <= 10,
+            f"train.enumerations is {train.enumerations}, expected 0 (none) to 10 for each sentence",
         ),
         (
             min(train.seeds) >= 0 and max(train.seeds) < 2**32 and len(set(train.seeds)) == len(train.seeds),

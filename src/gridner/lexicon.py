@@ -86,15 +86,10 @@ class Lexicon:
                         unmarked[texts] += 1
         return marked, unmarked
 
-    def draw(self, type: str, like: Texts, random: Random) -> Texts:
-        """A name of as many words, in the plural if `like` is; `like` itself where there is none."""
-        names = self._names.get((type, len(like)))
-        if not names:
-            return like
-        name = random.choice(names)
-        if _has_plural_s(like[-1]) and name[-1][-1].isalpha() and not name[-1].endswith("s"):
-            return (*name[:-1], f"{name[-1]}s")
-        return name
+    def draw(self, type: str, words: int, random: Random) -> Texts | None:
+        """A name of so many words, if there is one."""
+        names = self._names.get((type, words))
+        return random.choice(names) if names else None
 
 
 def read_lexicon(path: str | Path) -> Lexicon:
@@ -116,7 +111,3 @@ def read_lexicon(path: str | Path) -> Lexicon:
     if not names:
         raise FormatError(f"{path}: no names, expected lines with a type, a tab and a name")
     return Lexicon(names)
-
-
-def _has_plural_s(word: str) -> bool:
-    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "is", "us"))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from gridner.augment import Coordinations, renamed
+from gridner.augment import Coordinations, Enumerations, renamed
 from gridner.batches import Encoded, Pieces
 from gridner.config import Config
 from gridner.documents import Document, extent
@@ -96,17 +96,27 @@ class TrainingSet:
         self.windows = windows  # sentences, and the examples that each becomes
         if not any(example.mentions for example in self.examples):
             raise UsageError("no entity in the training corpus can become a mention, expected at least one")
-        self.coordinations = Coordinations(part.sentences, lexicon) if config.train.coordinations else None
         with_entities = sum(bool(sentence.mentions) for sentence in part.sentences)
-        self.made = round(config.train.coordinations * with_entities) if self.coordinations else 0
-        if self.coordinations is not None and not len(self.coordinations):
-            notes.add("no coordinations could be made from flat mentions", "train.coordinations")
-            self.made = 0
+        self.makers: list[tuple[Coordinations | Enumerations, int]] = []  # of sentences, and how many an epoch
+        if config.train.coordinations:
+            coordinations = Coordinations(part.sentences, lexicon)
+            if len(coordinations):
+                self.makers.append((coordinations, round(config.train.coordinations * with_entities)))
+            else:
+                notes.add("no coordinations could be made from flat mentions", "train.coordinations")
+        if lexicon is not None and config.train.enumerations:
+            enumerations = Enumerations(part.sentences, lexicon)
+            self.makers.append((enumerations, round(config.train.enumerations * with_entities)))
 
     @property
     def examples(self) -> list[Example]:
         """Those of the corpus as it is."""
         return [example for _, examples in self.windows for example in examples]
+
+    @property
+    def made(self) -> int:
+        """How many examples an epoch has beside them."""
+        return sum(count for _, count in self.makers)
 
     @property
     def steps(self) -> int:
@@ -117,9 +127,9 @@ class TrainingSet:
         """The steps of an epoch, drawn at random: were their sentences of one length, short ones would weigh more."""
         random = Random(f"{seed}/{epoch}")
         examples = self.examples if self.lexicon is None else self._renamed(self.lexicon, random)
-        if self.coordinations is not None and self.made:
-            made = self._windows(self.coordinations.sample(self.made, random), Notes())
-            examples += [example for windows in made for example in windows][: self.made]
+        for maker, count in self.makers:
+            made = self._windows(maker.sample(count, random), Notes())
+            examples += [example for windows in made for example in windows][:count]
         random.shuffle(examples)
         size = self.config.train.batch_size
         return [examples[place : place + size] for place in range(0, len(examples), size)]
