@@ -136,15 +136,17 @@ def renamed(sentence: Sentence, lexicon: Lexicon, share: float, random: Random) 
 
 
 class Enumerations:
-    """Makes short sentences that enumerate names of a lexicon among words of the corpus that are no mentions."""
+    """Makes short sentences that enumerate names of a lexicon, among words of the corpus and names of other things."""
 
     def __init__(self, sentences: Iterable[Sentence], lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._like: list[tuple[str, int]] = []  # type and number of words of the mentions
-        self._others: list[Texts] = []
+        words: list[Texts] = []
         for sentence in sentences:
             self._like += [(mention.type, len(mention.words)) for mention in sentence.mentions]
-            self._others += _unmarked(sentence)
+            words += _unmarked(sentence)
+        names = [name for name in lexicon.others if len(name) <= SHORT]
+        self._others = [some for some in (words, names) if some] or [[(",",)]]
 
     def sample(self, count: int, random: Random) -> list[Sentence]:
         """So many sentences."""
@@ -158,12 +160,10 @@ class Enumerations:
             if number:
                 texts.append("and" if number == items - 1 else ",")
             type, size = random.choice(self._like)
-            name = self._lexicon.draw(type, size, random)
-            if name is not None and (random.random() < NAMED or not self._others):
+            name = self._lexicon.draw(type, size, random) if random.random() < NAMED else None
+            if name is not None:
                 mentions.append(Mention(type, tuple(range(len(texts), len(texts) + len(name)))))
-                texts += name
-            else:
-                texts += random.choice(self._others) if self._others else ("x",)
+            texts += name or random.choice(random.choice(self._others))
         return Sentence("enumeration", _words(texts), tuple(mentions))
 
 

@@ -40,7 +40,7 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
     def write(path: Path) -> None:
         _write(model, path)
         if sample is not None:
-            quantize(path, _batches(model.pieces, sample))
+            quantize(path, [batch._asdict() for batch in _batches(model.pieces, sample)])
 
     write_checkpoint(
         Path(directory),

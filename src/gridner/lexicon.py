@@ -30,6 +30,7 @@ class Lexicon:
             texts = tuple(name[word.start : word.end] for word in tokenize(name))
             found[type, len(texts)][texts] = None
         self._names = {key: tuple(some) for key, some in found.items()}
+        self.others: tuple[Texts, ...] = ()  # names of what a corpus does not mark
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -44,22 +45,25 @@ class Lexicon:
         """Counts and a hash: what a model card may say."""
         counts = {name: sum(len(some) for (of, _), some in self._names.items() if of == name) for name in self.types}
         names = sorted((of, *texts) for (of, _), some in self._names.items() for texts in some)
+        counts |= {"other types": len(self.others)} if self.others else {}
         return {"names": counts, "sha256": hashlib.sha256(repr(names).encode()).hexdigest()}
 
     def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
-        """Without the names that do not suit a corpus: of other types, or such as it mostly leaves unmarked."""
-        types = sorted({mention.type for sentence in sentences for mention in sentence.mentions})
+        """Without the names that a corpus mostly leaves unmarked; names of types that it does not have are `others`."""
+        types = {mention.type for sentence in sentences for mention in sentence.mentions}
         marked, unmarked = self._counts(sentences)
         kept: dict[tuple[str, int], tuple[Texts, ...]] = {}
+        others: dict[Texts, Texts] = {}
+        named: set[Texts] = set()
         for (name, size), some in self._names.items():
             left = []
             for texts in some:
                 lower = tuple(text.lower() for text in texts)
                 if name not in types:
-                    notes.add(
-                        "lexicon: name of a type that train does not have, left out", f"{name}: {' '.join(texts)}"
-                    )
-                elif marked[name, lower] < unmarked[lower]:
+                    others[lower] = texts
+                    continue
+                named.add(lower)
+                if marked[name, lower] < unmarked[lower]:
                     notes.add("lexicon: name that train mostly leaves unmarked, left out", f"{name}: {' '.join(texts)}")
                 else:
                     left.append(texts)
@@ -67,6 +71,7 @@ class Lexicon:
                 kept[name, size] = tuple(left)
         lexicon = Lexicon(())
         lexicon._names = kept
+        lexicon.others = tuple(texts for lower, texts in others.items() if lower not in named)
         return lexicon
 
     def _counts(self, sentences: Iterable[Sentence]) -> tuple[Counter[tuple[str, Texts]], Counter[Texts]]:

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -21,14 +22,13 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from onnxruntime import InferenceSession
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
 
-from gridner.batches import Arrays
-
+Inputs = dict[str, NDArray[Any]]  # of the network, by name
 SMALL = 4096  # weights that are not worth it
 SMOOTH = 0.8  # how much of the unevenness goes from the values to the weights
 LEAST = 1e-6
 
 
-def quantize(path: Path, batches: Sequence[Arrays]) -> None:
+def quantize(path: Path, batches: Sequence[Inputs]) -> None:
     """Turn the network in the file into one of 8 bits. Its scales suit the batches."""
     model = onnx.load(path)
     _smooth(model, batches)
@@ -54,12 +54,11 @@ def quantize(path: Path, batches: Sequence[Arrays]) -> None:
 
 
 class _Reader(CalibrationDataReader):  # type: ignore[misc]
-    def __init__(self, batches: Iterable[Arrays]) -> None:
+    def __init__(self, batches: Iterable[Inputs]) -> None:
         self.batches = iter(batches)
 
-    def get_next(self) -> dict[str, NDArray[np.generic]] | None:
-        batch = next(self.batches, None)
-        return None if batch is None else batch._asdict()
+    def get_next(self) -> Inputs | None:
+        return next(self.batches, None)
 
 
 def _products(model: ModelProto) -> Iterator[NodeProto]:
@@ -70,7 +69,7 @@ def _products(model: ModelProto) -> Iterator[NodeProto]:
             yield node
 
 
-def _smooth(model: ModelProto, batches: Iterable[Arrays]) -> None:
+def _smooth(model: ModelProto, batches: Iterable[Inputs]) -> None:
     """Let x W be (x / s) (s W), where s takes the large columns of x to W. Weights that several products share stay."""
     graph = model.graph
     weights = {each.name: each for each in graph.initializer}
@@ -98,7 +97,7 @@ def _smooth(model: ModelProto, batches: Iterable[Arrays]) -> None:
         graph.node.extend(even[name] for name in node.output if name in even)
 
 
-def _most(model: ModelProto, names: list[str], batches: Iterable[Arrays]) -> dict[str, NDArray[np.floating]]:
+def _most(model: ModelProto, names: list[str], batches: Iterable[Inputs]) -> dict[str, NDArray[np.floating]]:
     """The largest value of each column."""
     probe = ModelProto()
     probe.CopyFrom(model)
@@ -106,7 +105,7 @@ def _most(model: ModelProto, names: list[str], batches: Iterable[Arrays]) -> dic
     session = InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
     most: dict[str, NDArray[np.floating]] = {}
     for batch in batches:
-        for name, values in zip(names, session.run(names, batch._asdict()), strict=True):
+        for name, values in zip(names, session.run(names, batch), strict=True):
             found = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
             most[name] = np.maximum(most.get(name, found), found)
     return most

@@ -1,0 +1,231 @@
+"""How fast an exported model finds entities, from text to entities, as a share of its encoder alone on ONNX Runtime.
+
+    python benchmarks/predict.py model corpus/dev --sample corpus/train
+
+`model` is a folder of gridner train. It and its encoder alone are exported, in fp32 and in 8 bits, and take the same
+texts in turn: short ones of about 16 words cut from the corpus's sentences, and the sentences as they are. Ours splits,
+cuts into pieces, scores and decodes; the encoder alone cuts into pieces and encodes, in batches of the same size.
+Then one short text at a time, batches of growing size, and the peak memory of a long document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from statistics import mean, median, quantiles
+
+import onnx
+import onnxruntime
+import torch
+from torch import Tensor, nn
+
+from gridner import Document, Sentence, align, load, read
+from gridner.batches import Pieces, plan
+from gridner.checkpoint import NETWORK
+from gridner.export import export
+from gridner.quantize import quantize
+from gridner.recognizer import Recognizer
+from gridner.trained import TrainedModel
+from measure import machine, table
+
+SHORT = (8, 24)  # words of a short text, at least and at most: 16 on average
+PRECISIONS = ("fp32", "int8")
+SIZES = (1, 4, 16, 64, 256, 512)
+LONG = (1, 4)  # million characters
+MEMORY = """import sys
+from gridner import Document, load
+recognizer = load(sys.argv[1], threads=int(sys.argv[2]))
+text = open(sys.argv[3], encoding="utf-8").read()
+document = next(recognizer.pipe([Document("long", text)]))
+peak = open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]
+print(len(text), len(document.entities), int(peak) / 1024)"""
+
+
+class Encoder(nn.Module):
+    """The language model alone."""
+
+    def __init__(self, language_model: nn.Module) -> None:
+        super().__init__()
+        self.language_model = language_model.eval()
+
+    def forward(self, pieces: Tensor, piece_mask: Tensor) -> Tensor:
+        """Its last layer."""
+        output: Tensor = self.language_model(input_ids=pieces, attention_mask=piece_mask.long()).last_hidden_state
+        return output
+
+
+def export_encoder(model: TrainedModel, path: Path, sample: Sequence[Sentence] | None) -> None:
+    """The encoder as ONNX, in the way in which `gridner export` writes the whole network."""
+    arrays = model.pieces.collate(model.pieces.encode([["a", "b", "c", "d"], ["a", "b"]]))
+    size, length = torch.export.Dim("size"), torch.export.Dim("length")
+    program = torch.onnx.export(
+        Encoder(model.model.encoder.language_model),
+        (torch.from_numpy(arrays.pieces), torch.from_numpy(arrays.piece_mask)),
+        input_names=["pieces", "piece_mask"],
+        output_names=["words"],
+        dynamic_shapes=({0: size, 1: length}, {0: size, 1: length}),
+        opset_version=20,
+        dynamo=True,
+        verbose=False,
+    )
+    if program is None:
+        raise RuntimeError("the exporter gave no program")
+    onnx.save(program.model_proto, path)
+    if sample is not None:
+        texts = [[word.text for word in sentence.words] for sentence in sample if len(sentence.words) <= 60][:128]
+        encoded = model.pieces.encode(texts)
+        batches = [
+            model.pieces.collate([encoded[place] for place in batch])
+            for batch in plan([len(words) for words in texts], cells=8192)
+        ]
+        quantize(path, [{"pieces": batch.pieces, "piece_mask": batch.piece_mask} for batch in batches])
+
+
+class Alone:
+    """The encoder on ONNX Runtime."""
+
+    def __init__(self, path: Path, pieces: Pieces, threads: int) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.pieces = pieces
+
+    def run(self, texts: Sequence[Document], cells: int) -> None:
+        """From texts to vectors."""
+        words = [[word.text for sentence in align(one).sentences for word in sentence.words] for one in texts]
+        encoded = self.pieces.encode(words)
+        for batch in plan([len(some) for some in words], cells=cells):
+            arrays = self.pieces.collate([encoded[place] for place in batch])
+            self.session.run(None, {"pieces": arrays.pieces, "piece_mask": arrays.piece_mask})
+
+
+def texts_of(sentences: Sequence[Sentence], text: str, random: Random | None) -> list[Document]:
+    """Sentences as documents, or the first words of them."""
+    found = []
+    for sentence in sentences:
+        last = sentence.words[(random.randint(*SHORT) if random else len(sentence.words)) - 1]
+        found.append(Document(f"{sentence.document_id}-{sentence.start}", text[sentence.start : last.end]))
+    return found
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """How long it takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def all_of(recognizer: Recognizer, texts: Sequence[Document], batch_size: int = 512) -> list[Document]:
+    """The entities of all texts."""
+    return list(recognizer.pipe(texts, batch_size=batch_size))
+
+
+def throughput(ours: dict[str, Recognizer], alone: dict[str, Alone], texts: Sequence[Document], repeats: int) -> str:
+    """A table: texts a second, and the ratio."""
+    runs: dict[str, Callable[[], object]] = {}
+    for name in PRECISIONS:
+        runs[f"encoder alone, {name}"] = partial(alone[name].run, texts, ours[name].cells)
+        runs[f"gridner, {name}"] = partial(all_of, ours[name], texts)
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    for turn in range(repeats + 1):
+        for name, run in runs.items():
+            one = seconds(run)
+            if turn:  # the first warms up
+                taken[name].append(one)
+    rows = []
+    for name, times in taken.items():
+        base = taken[f"encoder alone, {name.split(', ')[1]}"]
+        ratio = median(a / b for a, b in zip(base, times, strict=True))
+        rows.append([name, f"{len(texts) / median(times):,.0f}", f"{ratio:.2f}"])
+    return table(["", "texts/s", "ratio"], rows)
+
+
+def latency(ours: dict[str, Recognizer], texts: Sequence[Document]) -> str:
+    """A table: milliseconds for one text at a time."""
+    rows = []
+    for name, recognizer in ours.items():
+        times = [1000 * seconds(partial(recognizer, one.text)) for one in texts]
+        cuts = quantiles(times[len(times) // 10 :], n=100)
+        rows.append([name, f"{cuts[49]:.1f}", f"{cuts[98]:.1f}"])
+    return table(["one text at a time", "p50, ms", "p99, ms"], rows)
+
+
+def by_size(ours: dict[str, Recognizer], texts: Sequence[Document], repeats: int) -> str:
+    """A table: texts a second with batches of so many sentences."""
+    rows = []
+    for size in SIZES:
+        row = [str(size)]
+        for recognizer in ours.values():
+            times = [seconds(partial(all_of, recognizer, texts, batch_size=size)) for _ in range(repeats)]
+            row.append(f"{len(texts) / median(times):,.0f}")
+        rows.append(row)
+    return table(["batch size", *(f"{name}, texts/s" for name in ours)], rows)
+
+
+def memory(folder: Path, text: str, threads: int, place: Path) -> str:
+    """A table: peak memory of a process that reads one long document."""
+    rows = []
+    for millions in LONG:
+        place.write_text((text * (millions * 10**6 // len(text) + 1))[: millions * 10**6], encoding="utf-8")
+        command = [sys.executable, "-c", MEMORY, str(folder), str(threads), str(place)]
+        start = time.perf_counter()
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        taken = time.perf_counter() - start
+        characters, entities, peak = done.stdout.split()
+        rows.append([f"{int(characters):,}", entities, f"{float(peak):,.0f}", f"{taken:.0f}"])
+    return table(["characters", "entities", "peak memory, MB", "seconds"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--sample", type=Path, required=True, help="a corpus for the scales of 8 bits")
+    parser.add_argument("--format", default="auto")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--texts", type=int, default=512)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--no-memory", action="store_true", help="leave out the long documents")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    model = TrainedModel.load(options.model)
+    sample = [one for document in read(options.sample, options.format) for one in align(document).sentences]
+    documents = list(read(options.corpus, options.format))
+    texts = {document.id: document.text for document in documents}
+    sentences = [one for document in documents for one in align(document).sentences]
+    random = Random(1)
+    random.shuffle(sentences)
+    long_enough = [one for one in sentences if len(one.words) >= SHORT[1]][: options.texts]
+    short = [one for some in long_enough for one in texts_of([some], texts[some.document_id], random)]
+    own = [one for some in sentences[: options.texts] for one in texts_of([some], texts[some.document_id], None)]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ours, alone = {}, {}
+        for precision in PRECISIONS:
+            chosen = sample if precision == "int8" else None
+            export(model, folder / precision, sample=chosen)
+            export_encoder(model, folder / f"{precision}.onnx", chosen)
+            ours[precision] = load(folder / precision, threads=options.threads)
+            alone[precision] = Alone(folder / f"{precision}.onnx", model.pieces, options.threads)
+            size = (folder / precision / NETWORK).stat().st_size / 2**20
+            print(f"{precision}: {size:,.1f} MB")
+        print(f"{machine()}, onnxruntime {onnxruntime.__version__}, {options.threads} threads")
+        for title, some in (("Short texts", short), ("Sentences as they are", own)):
+            words = mean(len(one.text.split()) for one in some)
+            print(f"\n{title}: {len(some)}, of {words:.1f} words between spaces on average.\n")
+            print(throughput(ours, alone, some, options.repeats), flush=True)
+        print(f"\n{latency(ours, short)}\n\n{by_size(ours, short, 3)}", flush=True)
+        if not options.no_memory:
+            whole = "\n\n".join(texts.values())
+            print(f"\n{memory(folder / 'int8', whole, options.threads, folder / 'long.txt')}")
+
+
+if __name__ == "__main__":
+    main()
