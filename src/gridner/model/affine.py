@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import NamedTuple
 
 import torch
@@ -62,7 +63,11 @@ class OfParts(nn.Module):
 
     def forward(self, parts: Iterable[Tensor], plus: Tensor) -> Tensor:
         """Parts [B, n, n, channels] give [B, n, n, out]; `plus` [B, n, n, 1] is added."""
+        if self.portable:
+            first, *others = (part @ weight for part, weight in zip(parts, self.weights, strict=True))
+            total: Tensor = reduce(torch.add, others, first + self.bias) + plus
+            return total
         total = (plus + self.bias).flatten(1, 2)
         for part, weight in zip(parts, self.weights, strict=True):
-            total = accumulate(total, part.flatten(1, 2), weight, portable=self.portable)
+            total = accumulate(total, part.flatten(1, 2), weight, portable=False)
         return total.view(*plus.shape[:3], -1)

@@ -45,7 +45,7 @@ class Folded(nn.Module):
             for layer in (model.to_subjects, model.to_objects)  # Eq. 2
         )
         trem, hidden = model.trem, linear(model.predictor.grid_hidden)
-        parts = len(model.convolution.dilated)
+        parts = 1 if portable and not model.convolution.chained else len(model.convolution.dilated)
         self.words = FoldedEncoder(model.encoder, portable)
         self.objects = None if model.to_objects is None else objects.matrix()
         self.gains = gains(model.convolution, subjects)
@@ -128,9 +128,12 @@ class FoldedConvolution(nn.Module):
         bucket, region = (each[FARTHEST] for each in positions(2 * FARTHEST + 1, pairs.device))  # i − j: 256 to −256
         by_distance, by_region = convolution.distances.weight @ distances, convolution.regions.weight @ regions
         self.places_of = nn.Parameter(by_distance[bucket] + by_region[region] + mlp.bias)
-        self.pairs = nn.Parameter(pairs.clone())
+        self.pairs = nn.ParameterList(part.T.clone() for part in self._chunks(pairs.T))
         self.dilated = copy.deepcopy(convolution.dilated)
         self.chained = convolution.chained
+
+    def _chunks(self, x: Tensor) -> tuple[Tensor, ...]:
+        return (x,) if self.portable else x.chunk(PARTS, dim=-1)
 
     def places(self, n: int) -> Tensor:
         """What E^wp, E^gp and the bias of MLP_1 give for the cells of n words [n, n, channels]."""
@@ -143,11 +146,14 @@ class FoldedConvolution(nn.Module):
         gain, bias = gains[..., : self.width], gains[..., self.width :]
         normed = functional.layer_norm(objects, (self.width,))
         total = (places + bias.unsqueeze(2)).flatten(1, 2)
-        parts = 1 if self.portable else PARTS
-        for g, o, weight in zip(gain.chunk(parts, -1), normed.chunk(parts, -1), self.pairs.chunk(parts), strict=True):
+        for g, o, weight in zip(self._chunks(gain), self._chunks(normed), self.pairs, strict=True):
             v = g.unsqueeze(2) * o.unsqueeze(1)  # Eq. 3, but for the bias
             total = accumulate(total, v.flatten(1, 2), weight, portable=self.portable)
         c = functional.gelu(total).view(size, n, n, -1).mul_(inside)  # Eq. 4
+        if self.portable and not self.chained:
+            q = torch.cat([convolution(c.permute(0, 3, 1, 2)) for convolution in self.dilated], dim=1)
+            yield functional.gelu(q).permute(0, 2, 3, 1)
+            return
         for convolution in self.dilated:
             output = functional.gelu(convolution(c.permute(0, 3, 1, 2))).permute(0, 2, 3, 1)  # Eq. 5
             if self.chained:

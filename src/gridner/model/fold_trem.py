@@ -32,19 +32,18 @@ class FoldedFeedback(nn.Module):
         super().__init__()
         self.heads, self.width = roles[0].tags_attend.heads, roles[0].recover.out_features
         self.portable = portable
-        self.of_tags = _stack(_of_tags(role) for role in roles)
-        self.query = _stack(
-            linear(role.tags_attend.out).then(linear(role.words_attend.query)).matrix() for role in roles
-        )
-        self.key_value = _stack(
+        kind = OnnxProducts if portable else Products
+        self.of_tags = kind(_of_tags(role) for role in roles)
+        self.query = kind(linear(role.tags_attend.out).then(linear(role.words_attend.query)).matrix() for role in roles)
+        self.key_value = kind(
             word.then(linear(role.words_attend.key_value)).matrix() for role, word in zip(roles, words, strict=True)
         )
-        self.out = _stack(linear(role.words_attend.out).weight for role in roles)
+        self.out = kind(linear(role.words_attend.out).weight for role in roles)
         self.norm = copy.deepcopy(roles[1].norm)
 
     def keys(self, words: Tensor, real: Tensor) -> Keys:
         """Those of Eq. 10, the same in every round, from H with ones [B, n, width + 1]."""
-        return self._keys(_product(words.expand(2, -1, -1, -1), self.key_value), real)
+        return self._keys(self.key_value(words.expand(2, -1, -1, -1)), real)
 
     def forward(self, tags: Tensor, keys: Keys, real: Tensor) -> tuple[Tensor, Tensor]:
         """TF [B, n, n, tags], −∞ where there is padding, gives the next round's words, each [B, n, width].
@@ -53,11 +52,11 @@ class FoldedFeedback(nn.Module):
         """
         width = self.width
         pooled = torch.stack((tags.amax(dim=2), tags.amax(dim=1))).masked_fill_(~real.unsqueeze(-1), 0)
-        of_tags = _product(with_one(pooled), self.of_tags)  # Eq. 8
+        of_tags = self.of_tags(with_one(pooled))  # Eq. 8
         query, key_value, residual = torch.split(of_tags, [width, 2 * width, width], dim=-1)
         among_tags = self._attend(query, self._keys(key_value, real))  # Eq. 9
-        with_words = self._attend(_product(with_one(among_tags), self.query), keys)  # Eq. 10
-        total = torch.baddbmm(residual.flatten(1, 2), with_words.flatten(1, 2), self.out).view(query.shape)
+        with_words = self._attend(self.query(with_one(among_tags)), keys)  # Eq. 10
+        total = self.out(with_words, plus=residual)
         subjects, objects = functional.layer_norm(total, (width,)).unbind()  # Eq. 11
         return subjects, torch.addcmul(self.norm.bias, objects, self.norm.weight)
 
@@ -86,10 +85,29 @@ def _of_tags(role: Feedback) -> Tensor:
     return recover.then(attended).beside(residual).matrix()
 
 
-def _stack(both: Iterable[Tensor]) -> nn.Parameter:
-    return nn.Parameter(torch.stack(list(both)))
+class Products(nn.Module):
+    """A product for the subjects and one for the objects, with weights [in, out] each, at once."""
+
+    def __init__(self, both: Iterable[Tensor]) -> None:
+        super().__init__()
+        self.weights = nn.Parameter(torch.stack(list(both)))
+
+    def forward(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
+        """[2, B, n, in] gives [2, B, n, out]; `plus` is added."""
+        flat = x.flatten(1, 2)
+        if plus is None:
+            return torch.bmm(flat, self.weights).view(*x.shape[:3], -1)
+        return torch.baddbmm(plus.flatten(1, 2), flat, self.weights).view(plus.shape)
 
 
-def _product(x: Tensor, weights: Tensor) -> Tensor:
-    """[2, B, n, in] and [2, in, out] give [2, B, n, out]."""
-    return torch.bmm(x.flatten(1, 2), weights).view(*x.shape[:3], -1)
+class OnnxProducts(nn.Module):
+    """The same one after the other, as what ONNX Runtime does in 8 bits is a product with a matrix."""
+
+    def __init__(self, both: Iterable[Tensor]) -> None:
+        super().__init__()
+        self.weights = nn.ParameterList(weight.clone() for weight in both)
+
+    def forward(self, x: Tensor, plus: Tensor | None = None) -> Tensor:
+        """Likewise."""
+        found = torch.stack([some @ weight for some, weight in zip(x.unbind(), self.weights, strict=True)])
+        return found if plus is None else found + plus
