@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner.augment import Coordinations
-from gridner.lexicon import Lexicon
 from gridner.sentences import Mention, Sentence, Word
 
 
@@ -48,13 +47,6 @@ def test_three_are_an_enumeration() -> None:
     corpus = [*CELLS, sentence("ganglion cells", ("Cell", (0, 1)))]
     made = {text(one): phrases(one) for one in Coordinations(corpus).sample(500, Random(1))}
     assert made["the rod , bipolar , and ganglion cells die early"] == {"rod cells", "bipolar cells", "ganglion cells"}
-
-
-def test_names_of_a_lexicon_are_coordinated_with_mentions_of_the_corpus() -> None:
-    names = [("Cell", "ganglion cell"), ("Cell", "small blue round cell"), ("Sign", "night cell"), ("Cell", "neuron")]
-    made = Coordinations([CELLS[0]], Lexicon(names)).sample(200, Random(1))
-    assert {phrase for one in made for phrase in phrases(one)} == {"rod cells", "ganglion cells"}
-    assert "the ganglion and rod cells die early" in {text(one) for one in made}
 
 
 def test_other_mentions_move_with_their_words() -> None:

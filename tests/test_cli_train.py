@@ -112,7 +112,11 @@ def test_a_lexicon_goes_into_the_training_and_the_card(corpus: Path, tmp_path: P
     done = gridner("train", "tiny", *options, "--output", tmp_path / "m")
     assert done.returncode == 0, done.stderr
     assert "1 × lexicon: name of a type that train does not have, left out" in done.stderr
-    assert "other names, from a lexicon: Sign 1." in (tmp_path / "m" / "README.md").read_text()
+    assert (
+        "Its lexicon has names that add 8 to the log-odds of their relations: Sign 1."
+        in (tmp_path / "m" / "README.md").read_text()
+    )
+    assert (tmp_path / "m" / "names.tsv").read_text() == "Sign\tnausea\n"
     (tmp_path / "names.tsv").write_text("Sign\tvertigo\n")
     assert "a finished run with data.lexicon" in refused("tiny", *options, "--output", tmp_path / "m", "--resume")
     (tmp_path / "names.tsv").write_text("Drug\taspirin\n")

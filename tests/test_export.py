@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -49,7 +50,7 @@ def test_scores_are_those_of_torch_whatever_the_batch(both: tuple[TrainedModel, 
 
 def test_an_exported_model_finds_what_the_model_finds(both: tuple[TrainedModel, Path]) -> None:
     model, folder = both
-    settings = {"link_threshold": 0.2, "end_threshold": 0.4}
+    settings: dict[str, Any] = {"link_threshold": 0.2, "end_threshold": 0.4}
     expected = list(model.recognizer(**settings).pipe(documents()))
     found = list(load(folder, threads=1, **settings).pipe(documents()))
     assert found == expected

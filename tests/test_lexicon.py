@@ -1,19 +1,22 @@
+from dataclasses import replace
 from pathlib import Path
-from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from gridner.augment import renamed
-from gridner.documents import Document
-from gridner.errors import FormatError, Notes
-from gridner.lexicon import Lexicon, read_lexicon
-from gridner.sentences import align
-from strategies import documents
-from test_augment import phrases, sentence, text
+from gridner.decode import decode
+from gridner.errors import FormatError, Notes, UsageError
+from gridner.lexicon import Lexicon, Match, names_of, read_lexicon
+from gridner.loading import load
+from gridner.tags import Relations, favoured
+from models import untrained
+from small import documents
+from test_augment import sentence
 
-NAMES = Lexicon([("Cell", "Sertoli cell"), ("Cell", "neuron"), ("Cell", "T-cell"), ("Sign", "ache")])
+NAMES = Lexicon([("Cell", ["rod", "cell"]), ("Cell", ["Cell"]), ("Sign", ["cell", "death"]), ("Sign", ["sepsis"])])
 
 
 def file(folder: Path, content: str) -> Path:
@@ -22,63 +25,92 @@ def file(folder: Path, content: str) -> Path:
     return path
 
 
-def test_a_mention_gets_a_name_of_as_many_words() -> None:
-    seen = {text(renamed(sentence("the rod cell dies", ("Cell", (1, 2))), NAMES, 1.0, Random(n))) for n in range(20)}
-    assert seen == {"the Sertoli cell dies"}
-    assert text(renamed(sentence("a T - cell", ("Cell", (1, 2, 3))), NAMES, 1.0, Random(1))) == "a T - cell"
+def test_names_are_found_whatever_their_case_and_number() -> None:
+    assert NAMES.find("Rod cells , sepsis , CELL".split()) == [
+        Match("Cell", 0, 2),
+        Match("Sign", 3, 4),
+        Match("Cell", 5, 6),
+    ]
+    assert NAMES.find(["rods", "cell"]) == [Match("Cell", 1, 2)]
+    assert NAMES.find([]) == []
 
 
-def test_a_plural_stays_a_plural() -> None:
-    assert text(renamed(sentence("rod cells die", ("Cell", (0, 1))), NAMES, 1.0, Random(1))) == "Sertoli cells die"
-    assert text(renamed(sentence("gliosis rose", ("Sign", (0,))), NAMES, 1.0, Random(1))) == "ache rose"
+def test_a_name_within_a_longer_one_counts_only_if_it_is_of_another_type() -> None:
+    assert NAMES.find("rod cell death".split()) == [Match("Cell", 0, 2), Match("Sign", 1, 3)]
 
 
-def test_only_flat_mentions_that_stand_alone_get_another_name() -> None:
-    gap = sentence("rod and cone cells", ("Cell", (0, 3)), ("Cell", (2, 3)))
-    nested = sentence("rod cell", ("Cell", (0, 1)), ("Sign", (0,)))
-    for one in (gap, nested):
-        assert renamed(one, NAMES, 1.0, Random(1)) is one
+WORDS = st.lists(st.sampled_from(["a", "b", "as", "B", "pass", "cells", "cell"]), min_size=1, max_size=3)
 
 
-def test_the_share_says_how_many() -> None:
-    one = sentence("rod cell", ("Cell", (0, 1)))
-    random = Random(1)
-    changed = sum(renamed(one, NAMES, 0.3, random) is not one for _ in range(1000))
-    assert 250 < changed < 350
-
-
-@given(documents(), st.floats(0, 1), st.randoms(use_true_random=False))
-def test_words_outside_of_mentions_and_the_places_of_mentions_stay(
-    document: Document, share: float, random: Random
+@given(st.lists(st.tuples(st.sampled_from("AB"), WORDS), max_size=6), st.lists(WORDS, max_size=4))
+def test_what_is_found_is_what_a_search_of_every_span_finds(
+    names: list[tuple[str, list[str]]], text: list[list[str]]
 ) -> None:
-    names = Lexicon((entity.type, "new " * size) for entity in document.entities for size in (1, 2, 3))
-    for one in align(document).sentences:
-        made = renamed(one, names, share, random)
-        assert made.mentions == one.mentions
-        marked = {word for mention in one.mentions for word in mention.words}
-        for place, (new, old) in enumerate(zip(made.words, one.words, strict=True)):
-            assert new.text in ({old.text, "new", "news"} if place in marked else {old.text})
+    def key(words: list[str]) -> str:
+        last = words[-1].lower()
+        plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "is", "us"))
+        return " ".join([*(word.lower() for word in words[:-1]), last[:-1] if plural else last])
+
+    words = [word for some in text for word in some]
+    spans = [(start, stop) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)]
+    every = {(type, *span) for type, name in names for span in spans if key(words[slice(*span)]) == key(name)}
+    longest = {
+        (type, start, stop)
+        for type, start, stop in every
+        if not any(kind == type and a <= start and stop <= b and (a, b) != (start, stop) for kind, a, b in every)
+    }
+    assert {tuple(match) for match in Lexicon(names).find(words)} == longest
+
+
+def test_a_bonus_moves_the_log_odds_of_names_alone() -> None:
+    random = np.random.default_rng(1)
+    before = Relations(random.uniform(0.01, 0.99, (4, 4)), random.uniform(0.01, 0.99, (4, 4, 2)))
+    after = favoured(before, [(1, 0, 3), (1, 0, 3), (0, 3, 4)], 2.0)
+
+    def moved(old: NDArray[np.floating], new: NDArray[np.floating]) -> NDArray[np.floating]:
+        found: NDArray[np.floating] = np.log(new / (1 - new)) - np.log(old / (1 - old))
+        return found
+
+    links, ends = np.zeros((4, 4)), np.zeros((4, 4, 2))
+    links[0, 1] = links[1, 2] = ends[0, 2, 1] = ends[3, 3, 0] = 2.0
+    np.testing.assert_allclose(moved(before.links, after.links), links, atol=1e-9)
+    np.testing.assert_allclose(moved(before.ends, after.ends), ends, atol=1e-9)
+    extreme = Relations(np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32), np.ones((2, 2, 1), dtype=np.float32))
+    assert np.isfinite(favoured(extreme, [(0, 0, 2)], 50.0).links).all()
+
+
+def test_a_name_that_the_network_doubts_is_found_with_the_bonus() -> None:
+    doubt = Relations(np.full((2, 2), 0.01), np.full((2, 2, 1), 0.01))
+    assert not decode(doubt, ("Cell",)).mentions
+    found = decode(favoured(doubt, [(0, 0, 2)], 8.0), ("Cell",)).mentions
+    assert [mention.words for mention in found] == [(0, 1)]
 
 
 def test_names_that_the_corpus_leaves_unmarked_are_left_out_and_counted() -> None:
-    lexicon = Lexicon([("Cell", "cell"), ("Cell", "rod cell"), ("Cell", "neuron"), ("Drug", "aspirin")])
-    corpus = [
-        sentence("a cell and a rod cell", ("Cell", (4, 5))),
-        sentence("the Neuron , a neuron", ("Cell", (1,))),
-    ]
+    lexicon = Lexicon([("Cell", ["cell"]), ("Cell", ["rod", "cell"]), ("Cell", ["neuron"]), ("Drug", ["aspirin"])])
+    corpus = [sentence("a cell and a rod cell", ("Cell", (4, 5))), sentence("the Neuron , a neuron", ("Cell", (1,)))]
     notes = Notes()
     kept = lexicon.suited(corpus, notes=notes)
-    assert kept.about()["names"] == {"Cell": 2}
+    assert list(kept) == [("Cell", ["neuron"]), ("Cell", ["rod", "cell"])]
     assert notes.places("lexicon: name that train mostly leaves unmarked, left out") == ["Cell: cell"]
     assert notes.places("lexicon: name of a type that train does not have, left out") == ["Drug: aspirin"]
-    assert phrases(renamed(corpus[1], kept, 1.0, Random(1))) == {"neuron"}
 
 
-def test_a_file_is_read(tmp_path: Path) -> None:
-    read = read_lexicon(file(tmp_path, "# names\nCell\tSertoli cell\n\nCell\tSertoli cell\r\nSign\t ache \n"))
+def test_names_of_a_corpus_are_those_without_a_gap() -> None:
+    corpus = [sentence("Rod and cone cells", ("Cell", (0, 3)), ("Cell", (2, 3)))]
+    assert list(names_of(corpus)) == [("Cell", ["cone", "cell"])]
+
+
+def test_a_file_is_read_and_a_lexicon_written_and_read_again(tmp_path: Path) -> None:
+    read = read_lexicon(file(tmp_path, "# names\nCell\tT-cells\n\nCell\tt-cell\r\nSign\t ache \n"))
+    assert list(read) == [("Sign", ["ache"]), ("Cell", ["t", "-", "cell"])]
     assert read.about()["names"] == {"Cell": 1, "Sign": 1}
-    assert read.about() == read_lexicon(file(tmp_path, "Sign\tache\nCell\tSertoli cell\n")).about()
-    assert read.about() != NAMES.about()
+    again = Lexicon.from_text(read.to_text(), where="names.tsv")
+    assert list(again) == list(read)
+    assert again.about() == read.about() != NAMES.about()
+    assert list(read | NAMES) == sorted([*read, *NAMES], key=lambda one: " ".join(one[1]))
+    with pytest.raises(FormatError, match="a line without a type"):
+        Lexicon.from_text("Cell", where="names.tsv")
 
 
 @pytest.mark.parametrize(
@@ -101,3 +133,23 @@ def test_a_bad_line_is_named(tmp_path: Path, content: str, message: str) -> None
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"absent\.tsv: cannot be read"):
         read_lexicon(tmp_path / "absent.tsv")
+
+
+def test_a_model_keeps_its_names_and_takes_more(tmp_path: Path, exported: Path) -> None:
+    model = untrained("toe")
+    names = names_of([sentence("left arm", ("Sign", (0, 1)))])
+    model.checkpoint = replace(model.checkpoint, lexicon=names)
+    model.save_pretrained(tmp_path / "m")
+    own = load(tmp_path / "m", name_bonus=50.0)
+    assert list(own.lexicon) == [("Sign", ["left", "arm"])]
+    assert "left arm" in {
+        document.text[one.start : one.end] for document in own.pipe(documents()) for one in document.entities
+    }
+    more = load(exported, lexicon=file(tmp_path, "Drug\tzyrtec\n"), name_bonus=50.0, threshold=0.9999)
+    assert [one.type for one in more("zyrtec").entities] == ["Drug"]
+    assert not load(exported, name_bonus=50.0, threshold=0.9999)("zyrtec").entities
+    with pytest.raises(UsageError, match="names of Cell, expected those of Drug, Sign"):
+        load(exported, lexicon=file(tmp_path, "Cell\tneuron\n"))
+    (tmp_path / "m" / "names.tsv").write_text("Sign\tother\n")
+    with pytest.raises(FormatError, match=r"names\.tsv: altered"):
+        load(tmp_path / "m")

@@ -1,8 +1,7 @@
-"""Training sentences made from those of the corpus: with coordinations, and with other names.
+"""Coordinations made from flat mentions, as extra training sentences.
 
 Where the corpus has *rod cells* and *bipolar cells*, a sentence with one of them becomes one with "rod and bipolar
 cells": the mentions *rod … cells* and *bipolar cells*. Discontinuous mentions are rare, and most are of this kind.
-And where a lexicon has *Sertoli cell*, a sentence about rod cells also becomes one about Sertoli cells.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from gridner.lexicon import Lexicon, Texts
 from gridner.sentences import Mention, Sentence, Word
 
+Texts = tuple[str, ...]
 Key = tuple[str, str, Texts]  # the mention's type, which end is shared, and the words of that end
 JOINS: tuple[Texts, ...] = (("and",), ("and",), ("and",), ("or",), ("or",), ("/",), ("but", "not"))  # drawn from
 ENUMERATIONS: tuple[Texts, ...] = (
@@ -23,9 +22,6 @@ ENUMERATIONS: tuple[Texts, ...] = (
     ("and",),
     (",", "or"),
 )  # before the last of three or more
-ITEMS = (3, 6)  # of an enumeration, the fewest and the most
-NAMED = 0.6  # share of them that are names
-SHORT = 2  # words that a part from a lexicon may have: what is coordinated is seldom longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +35,22 @@ class _Split:
 
     @property
     def key(self) -> Key:
-        return _key(self.mention.type, self.shared, at_end=self.at_end)
+        return self.mention.type, "end" if self.at_end else "start", _stems(self.shared)
 
 
 class Coordinations:
-    """Makes sentences with coordinations from the flat mentions of a training corpus, and from names of a lexicon."""
+    """Makes sentences with coordinations from the flat mentions of a training corpus."""
 
-    def __init__(self, sentences: Iterable[Sentence], lexicon: Lexicon | None = None) -> None:
-        places: list[tuple[Sentence, list[_Split]]] = []
-        parts: dict[Key, dict[Texts, Texts]] = defaultdict(dict)  # what is a mention's own, by its stems
+    def __init__(self, sentences: Iterable[Sentence]) -> None:
+        self._places: list[tuple[Sentence, list[_Split]]] = []
+        self._parts: dict[Key, dict[Texts, None]] = defaultdict(dict)
         for sentence in sentences:
             splits = [split for mention in sentence.mentions for split in _splits(sentence, mention)]
             for split in splits:
-                parts[split.key].setdefault(_stems(split.own), split.own)
-            places.append((sentence, splits))
-        for type, name in lexicon or ():
-            for cut in range(1, len(name)):
-                for at_end, own, shared in ((True, name[:cut], name[cut:]), (False, name[cut:], name[:cut])):
-                    key = _key(type, shared, at_end=at_end)
-                    if len(own) <= SHORT and key in parts and name[cut - 1].isalnum() and name[cut].isalnum():
-                        parts[key].setdefault(_stems(own), own)
-        self._parts = {key: list(owns.values()) for key, owns in parts.items() if len(owns) > 1}
-        usable = ((sentence, [one for one in splits if one.key in self._parts]) for sentence, splits in places)
+                self._parts[split.key][split.own] = None
+            if splits:
+                self._places.append((sentence, splits))
+        usable = ((sentence, [split for split in splits if self._others(split)]) for sentence, splits in self._places)
         self._places = [(sentence, splits) for sentence, splits in usable if splits]
 
     def __len__(self) -> int:
@@ -73,12 +63,14 @@ class Coordinations:
             return []
         return [self._make(*random.choice(self._places), random) for _ in range(count)]
 
+    def _others(self, split: _Split) -> list[Texts]:
+        return [own for own in self._parts[split.key] if _stems(own) != _stems(split.own)]
+
     def _make(self, sentence: Sentence, splits: Sequence[_Split], random: Random) -> Sentence:
         at_end = [split for split in splits if split.at_end]
         split = random.choice(at_end if at_end and random.random() < 0.7 else splits)
-        count = random.choice((1, 1, 2, 3))
-        drawn = random.sample(self._parts[split.key], min(len(self._parts[split.key]), count + 1))
-        owns = [split.own, *(own for own in drawn if _stems(own) != _stems(split.own))][: count + 1]
+        others = self._others(split)
+        owns = [split.own, *random.sample(others, min(len(others), random.choice((1, 1, 2, 3))))]
         random.shuffle(owns)
         join = random.choice(JOINS if len(owns) == 2 else ENUMERATIONS)
         parts: list[Texts] = []  # the coordinated parts and what stands between them, in turn
@@ -91,9 +83,12 @@ class Coordinations:
 
 def _splits(sentence: Sentence, mention: Mention) -> Iterable[_Split]:
     """The ways to split a mention of several neighbouring words that no other mention touches."""
-    if len(mention.words) < 2 or not _stands_alone(sentence, mention):
+    words = mention.words
+    if len(words) < 2 or len(words) != mention.tail - mention.head + 1:
         return
-    texts = _texts(sentence, mention)
+    if any(other is not mention and set(other.words) & set(words) for other in sentence.mentions):
+        return
+    texts = tuple(sentence.words[word].text for word in words)
     for cut in range(1, len(texts)):
         if texts[cut - 1].isalnum() and texts[cut].isalnum():
             yield _Split(mention, texts[cut:], texts[:cut], True)
@@ -121,87 +116,6 @@ def _replace(sentence: Sentence, split: _Split, parts: Sequence[Texts]) -> Sente
     return Sentence(sentence.document_id, _words(texts), tuple(dict.fromkeys((*made, *kept))))
 
 
-def renamed(sentence: Sentence, lexicon: Lexicon, share: float, random: Random) -> Sentence:
-    """The sentence with other names in place of a share of its flat mentions; itself where none is changed."""
-    texts = [word.text for word in sentence.words]
-    for mention in sentence.mentions:
-        if random.random() < share and _stands_alone(sentence, mention):
-            before = _texts(sentence, mention)
-            name = lexicon.draw(mention.type, len(before), random)
-            if name is not None:
-                texts[mention.head : mention.tail + 1] = _in_number(name, like=before)
-    if texts == [word.text for word in sentence.words]:
-        return sentence
-    return Sentence(sentence.document_id, _words(texts), sentence.mentions)
-
-
-class Enumerations:
-    """Makes short sentences that enumerate names of a lexicon, among words of the corpus and names of other things."""
-
-    def __init__(self, sentences: Iterable[Sentence], lexicon: Lexicon) -> None:
-        self._lexicon = lexicon
-        self._like: list[tuple[str, int]] = []  # type and number of words of the mentions
-        words: list[Texts] = []
-        for sentence in sentences:
-            self._like += [(mention.type, len(mention.words)) for mention in sentence.mentions]
-            words += _unmarked(sentence)
-        names = [name for name in lexicon.others if len(name) <= SHORT]
-        self._others = [some for some in (words, names) if some] or [[(",",)]]
-
-    def sample(self, count: int, random: Random) -> list[Sentence]:
-        """So many sentences."""
-        return [self._make(random) for _ in range(count)]
-
-    def _make(self, random: Random) -> Sentence:
-        texts: list[str] = []
-        mentions: list[Mention] = []
-        items = random.randint(*ITEMS)
-        for number in range(items):
-            if number:
-                texts.append("and" if number == items - 1 else ",")
-            type, size = random.choice(self._like)
-            name = self._lexicon.draw(type, size, random) if random.random() < NAMED else None
-            if name is not None:
-                mentions.append(Mention(type, tuple(range(len(texts), len(texts) + len(name)))))
-            texts += name or random.choice(random.choice(self._others))
-        return Sentence("enumeration", _words(texts), tuple(mentions))
-
-
-def _unmarked(sentence: Sentence) -> Iterable[Texts]:
-    """Runs of up to three words that are letters and in no mention."""
-    marked = {word for mention in sentence.mentions for word in mention.words}
-    run: list[str] = []
-    for place, word in enumerate(sentence.words):
-        if place not in marked and word.text.isalnum():
-            run.append(word.text)
-        if run and (len(run) == 3 or place in marked or not word.text.isalnum()):
-            yield tuple(run)
-            run = []
-
-
-def _stands_alone(sentence: Sentence, mention: Mention) -> bool:
-    """Whether its words are neighbours and no other mention touches them."""
-    words = set(mention.words)
-    if len(words) != mention.tail - mention.head + 1:
-        return False
-    return not any(other is not mention and words.intersection(other.words) for other in sentence.mentions)
-
-
-def _texts(sentence: Sentence, mention: Mention) -> Texts:
-    return tuple(sentence.words[word].text for word in mention.words)
-
-
-def _in_number(name: Texts, *, like: Texts) -> Texts:
-    """The name, in the plural if `like` is."""
-    if _has_plural_s(like[-1]) and name[-1][-1].isalpha() and not name[-1].endswith("s"):
-        return (*name[:-1], f"{name[-1]}s")
-    return name
-
-
-def _has_plural_s(word: str) -> bool:
-    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "is", "us"))
-
-
 def _words(texts: Iterable[str]) -> tuple[Word, ...]:
     """Words with a space between them."""
     words, start = [], 0
@@ -209,10 +123,6 @@ def _words(texts: Iterable[str]) -> tuple[Word, ...]:
         words.append(Word(text, start, start + len(text)))
         start += len(text) + 1
     return tuple(words)
-
-
-def _key(type: str, shared: Texts, *, at_end: bool) -> Key:
-    return type, "end" if at_end else "start", _stems(shared)
 
 
 def _stems(texts: Texts) -> Texts:

@@ -3,6 +3,7 @@
 gridner.json        what the model is, and the sizes and hashes of the other files; written last
 tokenizer.json      of the `tokenizers` library
 model.safetensors   the weights; a model that was exported has model.onnx, the whole network, instead
+names.tsv           the names of its lexicon, if it has one
 README.md           the model card
 """
 
@@ -21,12 +22,14 @@ from gridner.batches import Pieces
 from gridner.calibration import Calibration
 from gridner.config import Config, config_from
 from gridner.errors import FormatError, OutputError, UsageError
+from gridner.lexicon import Lexicon
 from gridner.tags import TagScheme
 
 FORMAT = 1  # of the directory
 TASK = "discontinuous-ner"
 ABOUT, TOKENIZER, CARD = "gridner.json", "tokenizer.json", "README.md"
 WEIGHTS, NETWORK = "model.safetensors", "model.onnx"  # a model has one of them
+NAMES = "names.tsv"
 MAX_ABOUT = 2**20  # bytes
 
 
@@ -43,6 +46,7 @@ class Checkpoint:
     version: str  # of gridner
     network: str = WEIGHTS  # the file that it is in
     int8: bool = False  # an exported network of 8 bits
+    lexicon: Lexicon = field(default_factory=Lexicon)
 
     @property
     def scheme(self) -> TagScheme:
@@ -54,11 +58,14 @@ def write_checkpoint(
     directory: Path, checkpoint: Checkpoint, *, tokenizer: Tokenizer, write_network: Callable[[Path], None], card: str
 ) -> None:
     """Write a model. A model that is there is replaced once all is written; what makes it a model comes last."""
-    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, checkpoint.network, CARD, ABOUT)}
+    names = (NAMES,) if checkpoint.lexicon else ()
+    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, checkpoint.network, *names, CARD, ABOUT)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         parts[TOKENIZER].write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
         write_network(parts[checkpoint.network])
+        if checkpoint.lexicon:
+            parts[NAMES].write_text(checkpoint.lexicon.to_text(), encoding="utf-8")
         parts[CARD].write_text(card, encoding="utf-8")
         about = {
             "format": FORMAT,
@@ -71,7 +78,7 @@ def write_checkpoint(
             "training": dict(checkpoint.training),
             "calibration": asdict(checkpoint.calibration),
             "int8": checkpoint.int8,
-            "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, checkpoint.network)},
+            "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, checkpoint.network, *names)},
         }
         parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
         (directory / ABOUT).unlink(missing_ok=True)
@@ -105,6 +112,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
         version=about["gridner"],
         network=NETWORK if NETWORK in about["files"] else WEIGHTS,
         int8=about.get("int8") is True,
+        lexicon=_lexicon(folder / NAMES) if NAMES in about["files"] else Lexicon(),
     )
     return checkpoint, Pieces.load(folder / TOKENIZER, max_pieces=checkpoint.max_pieces)
 
@@ -143,7 +151,7 @@ def _about(folder: Path) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(about.get(key), kind):
             raise FormatError(f"{path}: {key} is {about.get(key)!r:.40}, expected {kind.__name__}")
-    if set(about["files"]) not in ({TOKENIZER, WEIGHTS}, {TOKENIZER, NETWORK}):
+    if set(about["files"]) - {NAMES} not in ({TOKENIZER, WEIGHTS}, {TOKENIZER, NETWORK}):
         found = sorted(about["files"])
         raise FormatError(f"{path}: files are {found!r:.80}, expected {TOKENIZER} and {WEIGHTS} or {NETWORK}")
     if about["max_pieces"] < 3:
@@ -151,6 +159,13 @@ def _about(folder: Path) -> dict[str, Any]:
     if not about["types"] or not all(isinstance(name, str) for name in about["types"]):
         raise FormatError(f"{path}: types are {about['types']!r:.40}, expected names")
     return about
+
+
+def _lexicon(path: Path) -> Lexicon:
+    try:
+        return Lexicon.from_text(path.read_text(encoding="utf-8"), where=str(path))
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: {error}, expected what gridner wrote") from None
 
 
 def _calibration(found: Any, where: str) -> Calibration:

@@ -50,6 +50,7 @@ class DecodingConfig:
     threshold: float = 0.5
     link_threshold: float = 0.5  # where a link's probability counts as 0.5; below 0.5: more recall
     end_threshold: float = 0.5  # likewise head and tail
+    name_bonus: float = 8.0  # what a name of the lexicon adds to the log-odds of its relations; 0: nothing
     k: int = 8  # mentions for a head–tail cell and type
     limit: int = 1000  # mentions a sentence
     max_words: int = 200  # of a window
@@ -73,8 +74,6 @@ class TrainConfig:
     empty_share: float = 1.0  # of the sentences without entities that are used
     discontinuous_times: int = 1  # how often an epoch sees a sentence with a discontinuous mention
     coordinations: float = 0.0  # coordinations made from flat mentions: so many for each sentence with entities
-    renamed: float = 0.5  # share of the flat mentions that get another name in each epoch, with --lexicon
-    enumerations: float = 0.0  # made enumerations of its names: so many for each sentence with entities
     average: float = 0.0  # decay a step of a moving average of the weights, which is scored and kept; 0: none
     tune_thresholds: bool = False  # choose the decoding thresholds on dev, in the end
     calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
@@ -196,19 +195,18 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
             0 <= decoding.overlap < decoding.max_words,
             f"decoding.overlap is {decoding.overlap}, expected less than decoding.max_words ({decoding.max_words})",
         ),
+        (
+            0 <= decoding.name_bonus <= 50,
+            f"decoding.name_bonus is {decoding.name_bonus}, expected 0 (none) to 50",
+        ),
         (0 <= train.warmup < 1, f"train.warmup is {train.warmup}, expected 0 <= warmup < 1"),
         (0 <= train.empty_share <= 1, f"train.empty_share is {train.empty_share}, expected 0 to 1"),
         (0 <= train.average < 1, f"train.average is {train.average}, expected 0 (none) or a decay such as 0.999"),
-        (0 <= train.renamed <= 1, f"train.renamed is {train.renamed}, expected 0 to 1"),
         (train.patience >= 0, f"train.patience is {train.patience}, expected 0 (never) or more"),
         (train.weight_decay >= 0, f"train.weight_decay is {train.weight_decay}, expected 0 or more"),
         (
             0 <= train.coordinations <= 10,
             f"train.coordinations is {train.coordinations}, expected 0 (none) to 10 for each sentence",
-        ),
-        (
-            0 <= train.enumerations <= 10,
-            f"train.enumerations is {train.enumerations}, expected 0 (none) to 10 for each sentence",
         ),
         (
             min(train.seeds) >= 0 and max(train.seeds) < 2**32 and len(set(train.seeds)) == len(train.seeds),

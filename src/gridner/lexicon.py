@@ -1,16 +1,16 @@
-"""Names by type, from a file that users have: of an ontology, a thesaurus, a list of drugs.
+"""Names that are known: of an ontology, a thesaurus, a list of drugs, or of the training corpus.
 
-In training, mentions of the corpus also appear under such names, so that the model knows more of them than the corpus
-does. Prediction needs no lexicon.
+Where a text has a name of the lexicon, its relations get a bonus before they are decoded (`favoured`). So the network
+stays the paper's, and a name that it has never seen is found unless the network is sure that it is none there.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from random import Random
+from typing import NamedTuple
 
 from gridner.documents import check_type
 from gridner.errors import FormatError, InvalidError, Notes
@@ -18,83 +18,108 @@ from gridner.formats.files import read_lines, reading
 from gridner.sentences import Sentence
 from gridner.split import tokenize
 
-Texts = tuple[str, ...]
+
+class Match(NamedTuple):
+    """The words `start` to `stop` (half-open) of a sentence are a name of this type."""
+
+    type: str
+    start: int
+    stop: int
 
 
 class Lexicon:
-    """Names as words, by type and number of words."""
+    """Names by type. They are compared word by word, in small letters, without the plural's s at the end."""
 
-    def __init__(self, names: Iterable[tuple[str, str]]) -> None:
-        found: dict[tuple[str, int], dict[Texts, None]] = defaultdict(dict)
-        for type, name in names:
-            texts = tuple(name[word.start : word.end] for word in tokenize(name))
-            found[type, len(texts)][texts] = None
-        self._names = {key: tuple(some) for key, some in found.items()}
-        self.others: tuple[Texts, ...] = ()  # names of what a corpus does not mark
+    def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
+        types: dict[str, set[str]] = defaultdict(set)
+        for type, words in names:
+            types[_key([word.lower() for word in words])].add(type)
+        self._types = {key: tuple(sorted(found)) for key, found in types.items()}
+        self._longest: dict[str, int] = {}  # name that begins with a word
+        for key in self._types:
+            first = key.partition(" ")[0]
+            self._longest[first] = max(self._longest.get(first, 0), key.count(" ") + 1)
+
+    def __iter__(self) -> Iterator[tuple[str, list[str]]]:
+        for key, types in sorted(self._types.items()):
+            for type in types:
+                yield type, key.split(" ")
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def __or__(self, other: Lexicon) -> Lexicon:
+        return Lexicon([*self, *other])
 
     @property
     def types(self) -> tuple[str, ...]:
         """The types that have names, sorted."""
-        return tuple(sorted({type for type, _ in self._names}))
+        return tuple(sorted({type for types in self._types.values() for type in types}))
 
-    def __iter__(self) -> Iterator[tuple[str, Texts]]:
-        for (type, _), names in self._names.items():
-            yield from ((type, name) for name in names)
+    def find(self, words: Sequence[str]) -> list[Match]:
+        """The names in a sentence; within a longer name of its type a name does not count."""
+        lower = [word.lower() for word in words]
+        found = []
+        for start, first in enumerate(lower):
+            most = min(max(1, self._longest.get(first, 0)), len(lower) - start)
+            for size in range(1, most + 1):
+                for type in self._types.get(_key(lower[start : start + size]), ()):
+                    found.append(Match(type, start, start + size))
+        return [one for one in found if not any(_holds(other, one) for other in found)]
+
+    def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
+        """What suits a corpus: names of its types, but for those that it mostly leaves unmarked. Others are counted."""
+        types = {mention.type for sentence in sentences for mention in sentence.mentions}
+        marked: Counter[tuple[str, str]] = Counter()
+        unmarked: Counter[str] = Counter()
+        for sentence in sentences:
+            words = [word.text for word in sentence.words]
+            inside = {word for mention in sentence.mentions for word in mention.words}
+            for mention in sentence.mentions:
+                marked[mention.type, _key([words[word].lower() for word in mention.words])] += 1
+            for start, stop in {(one.start, one.stop) for one in self.find(words)}:
+                if inside.isdisjoint(range(start, stop)):
+                    unmarked[_key([word.lower() for word in words[start:stop]])] += 1
+        kept = []
+        for type, name in self:
+            key = " ".join(name)
+            if type not in types:
+                notes.add("lexicon: name of a type that train does not have, left out", f"{type}: {key}")
+            elif marked[type, key] < unmarked[key]:
+                notes.add("lexicon: name that train mostly leaves unmarked, left out", f"{type}: {key}")
+            else:
+                kept.append((type, name))
+        return Lexicon(kept)
 
     def about(self) -> dict[str, object]:
         """Counts and a hash: what a model card may say."""
-        counts = {name: sum(len(some) for (of, _), some in self._names.items() if of == name) for name in self.types}
-        names = sorted((of, *texts) for (of, _), some in self._names.items() for texts in some)
-        counts |= {"other types": len(self.others)} if self.others else {}
-        return {"names": counts, "sha256": hashlib.sha256(repr(names).encode()).hexdigest()}
+        counts = Counter(type for types in self._types.values() for type in types)
+        return {
+            "names": {type: counts[type] for type in self.types},
+            "sha256": hashlib.sha256(self.to_text().encode()).hexdigest(),
+        }
 
-    def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
-        """Without the names that a corpus mostly leaves unmarked; names of types that it does not have are `others`."""
-        types = {mention.type for sentence in sentences for mention in sentence.mentions}
-        marked, unmarked = self._counts(sentences)
-        kept: dict[tuple[str, int], tuple[Texts, ...]] = {}
-        others: dict[Texts, Texts] = {}
-        named: set[Texts] = set()
-        for (name, size), some in self._names.items():
-            left = []
-            for texts in some:
-                lower = tuple(text.lower() for text in texts)
-                if name not in types:
-                    others[lower] = texts
-                    continue
-                named.add(lower)
-                if marked[name, lower] < unmarked[lower]:
-                    notes.add("lexicon: name that train mostly leaves unmarked, left out", f"{name}: {' '.join(texts)}")
-                else:
-                    left.append(texts)
-            if left:
-                kept[name, size] = tuple(left)
-        lexicon = Lexicon(())
-        lexicon._names = kept
-        lexicon.others = tuple(texts for lower, texts in others.items() if lower not in named)
-        return lexicon
+    def to_text(self) -> str:
+        """A line for each name: the type, a tab and the words as they are compared."""
+        return "".join(f"{type}\t{' '.join(words)}\n" for type, words in self)
 
-    def _counts(self, sentences: Iterable[Sentence]) -> tuple[Counter[tuple[str, Texts]], Counter[Texts]]:
-        """How often names are mentions of a type in the sentences, and how often they stand outside all mentions."""
-        names = {tuple(text.lower() for text in texts) for some in self._names.values() for texts in some}
-        sizes = sorted({len(texts) for texts in names})
-        marked: Counter[tuple[str, Texts]] = Counter()
-        unmarked: Counter[Texts] = Counter()
-        for sentence in sentences:
-            words = [word.text.lower() for word in sentence.words]
-            marked.update((one.type, tuple(words[word] for word in one.words)) for one in sentence.mentions)
-            inside = {word for mention in sentence.mentions for word in mention.words}
-            for size in sizes:
-                for start in range(len(words) - size + 1):
-                    texts = tuple(words[start : start + size])
-                    if texts in names and inside.isdisjoint(range(start, start + size)):
-                        unmarked[texts] += 1
-        return marked, unmarked
+    @classmethod
+    def from_text(cls, text: str, *, where: str) -> Lexicon:
+        """From what `to_text` gave."""
+        lines = [line.split("\t") for line in text.splitlines()]
+        if not all(len(line) == 2 for line in lines):
+            raise FormatError(f"{where}: a line without a type, a tab and a name, expected what gridner wrote")
+        return cls((type, name.split(" ")) for type, name in lines)
 
-    def draw(self, type: str, words: int, random: Random) -> Texts | None:
-        """A name of so many words, if there is one."""
-        names = self._names.get((type, words))
-        return random.choice(names) if names else None
+
+def names_of(sentences: Iterable[Sentence]) -> Lexicon:
+    """The names of the mentions of a corpus that have no gap."""
+    return Lexicon(
+        (mention.type, [sentence.words[word].text for word in mention.words])
+        for sentence in sentences
+        for mention in sentence.mentions
+        if len(mention.words) == mention.tail - mention.head + 1
+    )
 
 
 def read_lexicon(path: str | Path) -> Lexicon:
@@ -112,7 +137,23 @@ def read_lexicon(path: str | Path) -> Lexicon:
                 check_type(type)
             except InvalidError as error:
                 raise FormatError(f"{line.where}: {error}") from None
-            names.append((type, name))
+            names.append((type, [name[word.start : word.end] for word in tokenize(name)]))
     if not names:
         raise FormatError(f"{path}: no names, expected lines with a type, a tab and a name")
     return Lexicon(names)
+
+
+def _key(lower: Sequence[str]) -> str:
+    last = lower[-1]
+    if len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "is", "us")):
+        last = last[:-1]
+    return " ".join((*lower[:-1], last))
+
+
+def _holds(longer: Match, shorter: Match) -> bool:
+    return (
+        longer.type == shorter.type
+        and longer.start <= shorter.start
+        and longer.stop >= shorter.stop
+        and longer != shorter
+    )

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gridner.checkpoint import NETWORK, read_checkpoint
 from gridner.errors import UsageError
+from gridner.lexicon import read_lexicon
 from gridner.recognizer import Recognizer
 
 
-def load(model: str | Path, *, threads: int | None = None, **decoding: Any) -> Recognizer:
-    """A recognizer on a model, with its own decoding settings but for those given (such as `threshold=0.3`)."""
+def load(
+    model: str | Path, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
+) -> Recognizer:
+    """A recognizer on a model, with its own decoding settings but for those given (such as `threshold=0.3`).
+
+    `lexicon` is a file of names beside those that the model has, a type, a tab and a name a line.
+    """
+    recognizer = _load(model, threads, decoding)
+    if lexicon is not None:
+        more = read_lexicon(lexicon)
+        if strange := sorted(set(more.types) - set(recognizer.scheme.types)):
+            raise UsageError(
+                f"{lexicon}: names of {', '.join(strange)}, expected those of {', '.join(recognizer.scheme.types)}"
+            )
+        recognizer.lexicon |= more
+    return recognizer
+
+
+def _load(model: str | Path, threads: int | None, decoding: Mapping[str, Any]) -> Recognizer:
     checkpoint, pieces = read_checkpoint(model)
     if checkpoint.network != NETWORK:
         try:
@@ -28,4 +47,6 @@ def load(model: str | Path, *, threads: int | None = None, **decoding: Any) -> R
     settings = replace(checkpoint.config.decoding, **decoding)
     engine = OnnxEngine(Path(model) / NETWORK, threads=threads)
     one_label = checkpoint.config.model.architecture == "w2ner"
-    return Recognizer(engine, pieces, checkpoint.scheme, settings, one_label, checkpoint.calibration)
+    return Recognizer(
+        engine, pieces, checkpoint.scheme, settings, one_label, checkpoint.calibration, checkpoint.lexicon
+    )

@@ -17,8 +17,9 @@ from gridner.config import DecodingConfig
 from gridner.decode import decode
 from gridner.documents import Document, Entity
 from gridner.errors import Notes, UsageError
+from gridner.lexicon import Lexicon
 from gridner.sentences import Mention, Sentence, each_sentence, entity_of
-from gridner.tags import Relations, TagScheme, probabilities, shifted
+from gridner.tags import Relations, TagScheme, favoured, probabilities, shifted
 from gridner.windows import merge
 
 TOGETHER = 512  # sentences that are sorted by length and batched
@@ -63,6 +64,7 @@ class Recognizer:
     decoding: DecodingConfig
     one_label: bool = False  # the network is W2NER's: one label a cell, the last is "none"
     calibration: Calibration = field(default_factory=Calibration)  # of scores; `decoding.threshold` is one of them
+    lexicon: Lexicon = field(default_factory=Lexicon)  # names that get `decoding.name_bonus`
     cells: int = 8192  # of a batch, padding included: what bounds the memory
 
     def __call__(self, text: str) -> Document:
@@ -140,8 +142,14 @@ class Recognizer:
             scores = self.engine.scores(self.pieces.collate([parts[place][2] for place in batch]))
             for row, place in enumerate(batch):
                 number, words, _ = parts[place]
-                yield Window(number, words, self._relations(scores[row, : len(words), : len(words)]))
+                texts = [word.text for word in sentences[number].words[words.start : words.stop]]
+                yield Window(number, words, self._relations(scores[row, : len(words), : len(words)], texts))
 
-    def _relations(self, scores: NDArray[np.floating]) -> Relations:
+    def _relations(self, scores: NDArray[np.floating], words: Sequence[str]) -> Relations:
         tags = probabilities(scores, one_label=self.one_label)
-        return self.scheme.relations(tags, links=self.decoding.links, ends=self.decoding.ends)
+        relations = self.scheme.relations(tags, links=self.decoding.links, ends=self.decoding.ends)
+        if not self.lexicon or not self.decoding.name_bonus:
+            return relations
+        types = {type: number for number, type in enumerate(self.scheme.types)}
+        names = [(types[one.type], one.start, one.stop) for one in self.lexicon.find(words) if one.type in types]
+        return favoured(relations, names, self.decoding.name_bonus)

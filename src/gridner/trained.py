@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from gridner.batches import Arrays, Pieces
-from gridner.checkpoint import ABOUT, CARD, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint, write_checkpoint
+from gridner.checkpoint import ABOUT, CARD, NAMES, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint, write_checkpoint
 from gridner.config import DecodingConfig
 from gridner.errors import FormatError, GridnerError, OutputError, UsageError
 from gridner.model.build import build
@@ -122,7 +122,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
             force_download=force_download,
             local_files_only=local_files_only,
             token=token,
-            allow_patterns=[ABOUT, TOKENIZER, WEIGHTS, CARD],
+            allow_patterns=[ABOUT, TOKENIZER, WEIGHTS, NAMES, CARD],
         )
         return cls.load(folder)
 
@@ -130,7 +130,9 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: Pieces, decoding: DecodingConfig) -> Recognizer:
     """A recognizer on a network."""
     one_label = checkpoint.config.model.architecture == "w2ner"
-    return Recognizer(TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label, checkpoint.calibration)
+    return Recognizer(
+        TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label, checkpoint.calibration, checkpoint.lexicon
+    )
 
 
 def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:

@@ -5,7 +5,6 @@ import pytest
 from gridner.config import Config
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
-from gridner.lexicon import Lexicon
 from gridner.training.data import Part, TrainingSet, is_discontinuous, part_of
 from gridner.training.runs import folds_of, hold_out
 from small import documents, part, tiny_config, word_pieces
@@ -63,23 +62,6 @@ def test_coordinations_are_made_anew_each_epoch() -> None:
         assert len(data.epoch(1, 0)) == data.steps
     assert Counter(epochs[0]) != Counter(epochs[1])
     assert data.epoch(1, 1) == data.epoch(1, 1)
-
-
-def test_names_of_a_lexicon_are_drawn_anew_each_epoch() -> None:
-    of = part_of([Document("d", "rod cells die", (Entity("C", (Fragment(0, 9),)),))], notes=Notes(), name="train")
-    names = ["cone cell", "glial cell", "germ cell", "nerve cell"]
-    pieces = word_pieces(
-        part_of([Document("x", " ".join(["rod cells die", *names]))], notes=Notes(), name="x").sentences
-    )
-    lexicon = Lexicon(("C", name) for name in names)
-    data = TrainingSet(of, pieces=pieces, config=tiny_config(renamed=0.5), notes=Notes(), lexicon=lexicon)
-    epochs = [data.epoch(1, number) for number in range(40)]
-    assert epochs == [data.epoch(1, number) for number in range(40)]
-    assert {len(steps) for steps in epochs} == {data.steps}
-    seen = [example for steps in epochs for step in steps for example in step]
-    assert len(set(seen)) == 5
-    assert 10 <= seen.count(data.examples[0]) <= 30
-    assert {example.mentions for example in seen} == {data.examples[0].mentions}
 
 
 def test_without_anything_to_coordinate_it_is_said() -> None:

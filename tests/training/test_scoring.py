@@ -7,9 +7,10 @@ from numpy.typing import NDArray
 from gridner.batches import Arrays
 from gridner.calibration import fit
 from gridner.config import DecodingConfig
+from gridner.lexicon import names_of
 from gridner.recognizer import Recognizer
 from gridner.tags import TagScheme
-from gridner.training.scoring import GRID, best_thresholds, evaluation_of, predictions, scored
+from gridner.training.scoring import BONUSES, GRID, best_bonus, best_thresholds, evaluation_of, predictions, scored
 from small import Gold, part, word_pieces
 
 
@@ -26,6 +27,21 @@ class Unsure:
             random = np.random.default_rng([self.seed, *batch.pieces[row, :length]])
             scores[row, :length, :length] += random.normal(-1, 2, (length, length, scores.shape[-1]))
         return scores
+
+
+def test_the_bonus_for_names_is_the_one_with_the_best_score() -> None:
+    chosen = set()
+    for seed in range(6):
+        recognizer = replace(unsure(seed), lexicon=names_of(part().sentences))
+        scores = {}
+        for bonus in BONUSES:
+            found = predictions(replace(recognizer, decoding=replace(recognizer.decoding, name_bonus=bonus)), part())
+            scores[bonus] = evaluation_of(part(), found).score().f1
+        best = best_bonus(recognizer, part())
+        assert scores[best] == max(scores.values())
+        assert scores[best] > scores[0.0]
+        chosen.add(best)
+    assert 0.0 not in chosen
 
 
 def unsure(seed: int, **decoding: object) -> Recognizer:

@@ -47,6 +47,10 @@ def predict(
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Score that an entity must exceed; lower finds more.")
     ] = None,
+    lexicon: Annotated[
+        Path | None,
+        typer.Option("--lexicon", help="More names that are known, a type, a tab and a name a line."),
+    ] = None,
     types: Annotated[
         list[str] | None, typer.Option("--types", help="Entity types to find, parted by commas or given again.")
     ] = None,
@@ -91,7 +95,8 @@ def predict(
     documents, from_stdin = _documents(inputs or [], source, reading, notes)
     if model is None:
         raise UsageError("no --model, expected the folder of one")
-    recognizer = load(model, threads=threads, **({"threshold": threshold} if threshold is not None else {}))
+    settings = {"threshold": threshold} if threshold is not None else {}
+    recognizer = load(model, threads=threads, lexicon=lexicon, **settings)
     wanted = _wanted(types, recognizer)
 
     def found() -> Iterator[tuple[Document, Document]]:

@@ -26,7 +26,7 @@ from gridner.cli.common import (
 from gridner.cli.evaluate import slice_label
 from gridner.cli.live import Live
 from gridner.errors import Notes, UsageError
-from gridner.lexicon import read_lexicon
+from gridner.lexicon import Lexicon, read_lexicon
 
 if TYPE_CHECKING:
     from gridner.training.data import Part
@@ -66,10 +66,12 @@ def train(
     lexicon: Annotated[
         Path | None,
         typer.Option(
-            "--lexicon",
-            help="Names of more entities, a type, a tab and a name a line: mentions are seen under them too.",
+            "--lexicon", help="Names that are known, a type, a tab and a name a line; they go into the model."
         ),
     ] = None,
+    own_names: Annotated[
+        bool, typer.Option("--own-names", help="The names of the training corpus are known, too.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")] = False,
     lenient: LenientOption = False,
 ) -> None:
@@ -111,7 +113,7 @@ def train(
     whole = part(train, "train", reading)
     held: Part | None
     share = _share(dev)
-    names = read_lexicon(lexicon) if lexicon is not None else None
+    names = read_lexicon(lexicon) if lexicon is not None else Lexicon()
     command = shlex.join(["gridner", *sys.argv[1:]])
     tested = part(test, "test", others) if test is not None else None
     if folds is None:
@@ -128,6 +130,7 @@ def train(
                 output=output,
                 init=init,
                 lexicon=names,
+                own_names=own_names,
                 split=share is not None,
                 command=command,
             )
@@ -146,6 +149,7 @@ def train(
                 output=output,
                 init=init,
                 lexicon=names,
+                own_names=own_names,
                 split=True,
                 command=command,
             )

@@ -51,8 +51,8 @@ def card_of(checkpoint: Checkpoint) -> str:
         lines += ["", f"Entities of {name} by type: {kinds}."]
     if training.get("lexicon"):
         names = ", ".join(f"{kind} {count:,}" for kind, count in training["lexicon"]["names"].items())
-        share = f"{100 * checkpoint.config.train.renamed:.0f} %"
-        lines += ["", f"In each epoch {share} of the flat mentions got other names, from a lexicon: {names}."]
+        bonus = checkpoint.config.decoding.name_bonus
+        lines += ["", f"Its lexicon has names that add {bonus:g} to the log-odds of their relations: {names}."]
     for name, scores in training["scores"].items():
         lines += ["", f"## Scores on {name}", "", *_table(scores)]
     if training.get("reliability"):

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from gridner.augment import Coordinations, Enumerations, renamed
+from gridner.augment import Coordinations
 from gridner.batches import Encoded, Pieces
 from gridner.config import Config
 from gridner.documents import Document, extent
 from gridner.errors import Notes, UsageError
 from gridner.formats.jsonl import to_json
-from gridner.lexicon import Lexicon
 from gridner.sentences import Mention, Sentence, align
 
 
@@ -83,40 +82,21 @@ def is_discontinuous(mention: Mention) -> bool:
 class TrainingSet:
     """The examples of a corpus and the steps that each epoch makes of them."""
 
-    def __init__(
-        self, part: Part, *, pieces: Pieces, config: Config, notes: Notes, lexicon: Lexicon | None = None
-    ) -> None:
+    def __init__(self, part: Part, *, pieces: Pieces, config: Config, notes: Notes) -> None:
         self.pieces = pieces
         self.config = config
-        self.lexicon = lexicon
         used = _thinned(part.sentences, config.train.empty_share)
-        windows = list(zip(used, self._windows(used, notes), strict=True))
-        repeated = config.train.discontinuous_times - 1
-        windows += [one for one in windows if any(map(is_discontinuous, one[0].mentions))] * repeated
-        self.windows = windows  # sentences, and the examples that each becomes
+        self.examples = self._examples(used, notes)
         if not any(example.mentions for example in self.examples):
             raise UsageError("no entity in the training corpus can become a mention, expected at least one")
+        repeated = config.train.discontinuous_times - 1
+        self.examples += [one for one in self.examples if any(map(is_discontinuous, one.mentions))] * repeated
+        self.coordinations = Coordinations(part.sentences) if config.train.coordinations else None
         with_entities = sum(bool(sentence.mentions) for sentence in part.sentences)
-        self.makers: list[tuple[Coordinations | Enumerations, int]] = []  # of sentences, and how many an epoch
-        if config.train.coordinations:
-            coordinations = Coordinations(part.sentences, lexicon)
-            if len(coordinations):
-                self.makers.append((coordinations, round(config.train.coordinations * with_entities)))
-            else:
-                notes.add("no coordinations could be made from flat mentions", "train.coordinations")
-        if lexicon is not None and config.train.enumerations:
-            enumerations = Enumerations(part.sentences, lexicon)
-            self.makers.append((enumerations, round(config.train.enumerations * with_entities)))
-
-    @property
-    def examples(self) -> list[Example]:
-        """Those of the corpus as it is."""
-        return [example for _, examples in self.windows for example in examples]
-
-    @property
-    def made(self) -> int:
-        """How many examples an epoch has beside them."""
-        return sum(count for _, count in self.makers)
+        self.made = round(config.train.coordinations * with_entities) if self.coordinations else 0
+        if self.coordinations is not None and not len(self.coordinations):
+            notes.add("no coordinations could be made from flat mentions", "train.coordinations")
+            self.made = 0
 
     @property
     def steps(self) -> int:
@@ -126,41 +106,26 @@ class TrainingSet:
     def epoch(self, seed: int, epoch: int) -> list[list[Example]]:
         """The steps of an epoch, drawn at random: were their sentences of one length, short ones would weigh more."""
         random = Random(f"{seed}/{epoch}")
-        examples = self.examples if self.lexicon is None else self._renamed(self.lexicon, random)
-        for maker, count in self.makers:
-            made = self._windows(maker.sample(count, random), Notes())
-            examples += [example for windows in made for example in windows][:count]
+        examples = list(self.examples)
+        if self.coordinations is not None and self.made:
+            examples += self._examples(self.coordinations.sample(self.made, random), Notes())[: self.made]
         random.shuffle(examples)
         size = self.config.train.batch_size
         return [examples[place : place + size] for place in range(0, len(examples), size)]
 
-    def _renamed(self, lexicon: Lexicon, random: Random) -> list[Example]:
-        """The examples with names of the lexicon; as they are where names of many pieces would make more of them."""
-        share = self.config.train.renamed
-        sentences = [renamed(sentence, lexicon, share, random) for sentence, _ in self.windows]
-        made = self._windows(sentences, Notes())
-        return [
-            example
-            for new, (_, old) in zip(made, self.windows, strict=True)
-            for example in (new if len(new) == len(old) else old)
-        ]
-
-    def _windows(self, sentences: Sequence[Sentence], notes: Notes) -> list[list[Example]]:
-        """For each sentence its examples, of which long ones have several."""
+    def _examples(self, sentences: Sequence[Sentence], notes: Notes) -> list[Example]:
         settings = self.config.decoding
-        found: list[list[Example]] = []
+        found: list[Example] = []
         encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
         for sentence, whole in zip(sentences, encoded, strict=True):
             seen: set[Mention] = set()
-            examples = []
             for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
                 inside = [mention for mention in sentence.mentions if mention.head in words and mention.tail in words]
                 seen.update(inside)
                 moved = (
                     Mention(mention.type, tuple(word - words.start for word in mention.words)) for mention in inside
                 )
-                examples.append(Example(whole.part(words), tuple(moved)))
-            found.append(examples)
+                found.append(Example(whole.part(words), tuple(moved)))
             for mention in sentence.mentions:
                 if mention not in seen:
                     place = f"{sentence.document_id}: {mention.type} of {mention.tail - mention.head + 1} words"

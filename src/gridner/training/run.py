@@ -24,6 +24,7 @@ from gridner.errors import Notes
 from gridner.evaluate import Evaluation
 from gridner.formats.files import write_text, write_whole
 from gridner.formats.jsonl import to_json
+from gridner.lexicon import names_of
 from gridner.model.toe import Toe
 from gridner.recognizer import Recognizer
 from gridner.report import evaluation_json
@@ -34,7 +35,7 @@ from gridner.training.curves import draw_curves
 from gridner.training.data import Part, TrainingSet
 from gridner.training.loop import Loop, Watcher
 from gridner.training.memory import quick
-from gridner.training.scoring import best_thresholds, evaluation_of, predictions, scored
+from gridner.training.scoring import best_bonus, best_thresholds, evaluation_of, predictions, scored
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
 from gridner.training.stopping import Stop
@@ -109,8 +110,7 @@ def _train(
         start = fresh(config, scheme, task.train.sentences, seed=seed, notes=notes)
     else:
         start = continued(config, scheme, task.init, seed=seed, notes=notes)
-    lexicon = task.lexicon.suited(task.train.sentences, notes=notes) if task.lexicon is not None else None
-    data = TrainingSet(task.train, pieces=start.pieces, config=config, notes=notes, lexicon=lexicon)
+    data = TrainingSet(task.train, pieces=start.pieces, config=config, notes=notes)
     if config.model.architecture == "w2ner":
         _note_lost_tags(data, scheme, notes)
     folder = task.output / SNAPSHOT
@@ -118,7 +118,7 @@ def _train(
         parameters = sum(parameter.numel() for parameter in start.model.parameters())
         prepare(task.output, needed=4 * parameters * (9 + task.later) + SPARE)
     accelerator.wait_for_everyone()
-    trained = _model_of(task, start)
+    trained = _model_of(task, start, notes)
     stop = Stop()
     loop = Loop(
         model=start.model,
@@ -152,7 +152,7 @@ def _train(
         "examples": len(data.examples) + data.made,
         "versions": versions(),
         "data": about,
-        "lexicon": lexicon.about() if lexicon is not None else None,
+        "lexicon": trained.checkpoint.lexicon.about() if trained.checkpoint.lexicon else None,
     }
     done = _finish(task, trained, state, facts, notes)
     accelerator.wait_for_everyone()
@@ -176,6 +176,11 @@ def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
 def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
     """Choose the thresholds, score, and write the model with all that goes with it."""
     config = trained.checkpoint.config
+    if config.train.tune_thresholds and task.dev is not None and trained.checkpoint.lexicon:
+        config = replace(
+            config, decoding=replace(config.decoding, name_bonus=best_bonus(trained.recognizer(), task.dev))
+        )
+        trained.checkpoint = replace(trained.checkpoint, config=config)
     if config.train.tune_thresholds and task.dev is not None:
         chosen = best_thresholds(trained.recognizer(), task.dev)
         decoding = replace(config.decoding, link_threshold=chosen.link, end_threshold=chosen.end)
@@ -228,7 +233,10 @@ def answers(documents: Sequence[Document]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _model_of(task: Task, start: Start) -> TrainedModel:
+def _model_of(task: Task, start: Start, notes: Notes) -> TrainedModel:
+    lexicon = task.lexicon
+    if task.own_names:
+        lexicon |= names_of(task.train.sentences)
     config = replace(task.config, model=replace(task.config.model, encoder=start.encoder))
     checkpoint = Checkpoint(
         config=config,
@@ -236,6 +244,7 @@ def _model_of(task: Task, start: Start) -> TrainedModel:
         language_model=start.language_model,
         max_pieces=start.pieces.max_pieces,
         version=versions()["gridner"],
+        lexicon=lexicon.suited(task.train.sentences, notes=notes),
     )
     return TrainedModel(start.model, checkpoint, start.pieces)
 

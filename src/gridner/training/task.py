@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ class Task:
     dev: Part | None = None  # what the epoch and the thresholds are chosen on
     test: Part | None = None  # scored once, in the end
     init: Path | None = None
-    lexicon: Lexicon | None = None  # names that mentions of train are also seen under
+    lexicon: Lexicon = field(default_factory=Lexicon)  # names that are known
+    own_names: bool = False  # those of train too
     split: bool = False  # gridner took dev or test from the training documents itself
     later: int = 0  # models that are to come after this one, for which there must be room
     command: str = ""
@@ -51,7 +52,7 @@ def check_parts(task: Task, notes: Notes) -> None:
         raise UsageError(f"train: no entities in {len(task.train.documents)} documents, expected some to learn from")
     if task.dev is not None and not task.dev.types:
         raise UsageError(f"dev: no entities in {len(task.dev.documents)} documents, expected some to choose by")
-    if task.lexicon is not None and not set(task.lexicon.types) & set(known):
+    if task.lexicon and not set(task.lexicon.types) & set(known):
         raise UsageError(f"lexicon: names of {', '.join(task.lexicon.types)}, expected some of {', '.join(known)}")
     texts = {document.text for document in task.train.documents}
     for name, part in task.parts.items():
@@ -78,8 +79,8 @@ def identity_of(task: Task, seed: int, about: Mapping[str, Any]) -> dict[str, An
     init = None
     if task.init is not None and (task.init / ABOUT).is_file():
         init = hashlib.sha256((task.init / ABOUT).read_bytes()).hexdigest()
-    if task.lexicon is not None:
-        data["lexicon"] = task.lexicon.about()["sha256"]
+    if task.lexicon or task.own_names:
+        data["lexicon"] = f"{task.lexicon.about()['sha256']}{', own names' * task.own_names}"
     identity: dict[str, Any] = json.loads(json.dumps({**settings, "data": data, "seed": seed, "init": init}))
     return identity  # as it comes back from a file
 
