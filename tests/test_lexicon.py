@@ -110,7 +110,7 @@ def test_a_file_is_read_and_a_lexicon_written_and_read_again(tmp_path: Path) -> 
     assert again.about() == read.about() != NAMES.about()
     assert list(read | NAMES) == sorted([*read, *NAMES], key=lambda one: " ".join(one[1]))
     with pytest.raises(FormatError, match="a line without a type"):
-        Lexicon.from_text("Cell", where="names.tsv")
+        Lexicon.from_text("Cell\n", where="names.tsv")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ stays the paper's, and a name that it has never seen is found unless the network
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -31,18 +31,21 @@ class Lexicon:
     """Names by type. They are compared word by word, in small letters, without the plural's s at the end."""
 
     def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
-        types: dict[str, set[str]] = defaultdict(set)
-        for type, words in names:
-            types[_key([word.lower() for word in words])].add(type)
-        self._types = {key: tuple(sorted(found)) for key, found in types.items()}
+        self._types: dict[str, list[str]] = {}
         self._longest: dict[str, int] = {}  # name that begins with a word
-        for key in self._types:
-            first = key.partition(" ")[0]
-            self._longest[first] = max(self._longest.get(first, 0), key.count(" ") + 1)
+        self._add((type, _key([word.lower() for word in words])) for type, words in names)
+
+    def _add(self, names: Iterable[tuple[str, str]]) -> None:
+        for type, key in names:
+            types = self._types.setdefault(key, [])
+            if type not in types:
+                types.append(type)
+                first = key.partition(" ")[0]
+                self._longest[first] = max(self._longest.get(first, 0), key.count(" ") + 1)
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
         for key, types in sorted(self._types.items()):
-            for type in types:
+            for type in sorted(types):
                 yield type, key.split(" ")
 
     def __len__(self) -> int:
@@ -106,10 +109,12 @@ class Lexicon:
     @classmethod
     def from_text(cls, text: str, *, where: str) -> Lexicon:
         """From what `to_text` gave."""
-        lines = [line.split("\t") for line in text.splitlines()]
-        if not all(len(line) == 2 for line in lines):
+        lexicon = cls()
+        lines = [line.partition("\t") for line in text.split("\n")[:-1]]
+        if not all(key for _, _, key in lines):
             raise FormatError(f"{where}: a line without a type, a tab and a name, expected what gridner wrote")
-        return cls((type, name.split(" ")) for type, name in lines)
+        lexicon._add((type, key) for type, _, key in lines)
+        return lexicon
 
 
 def names_of(sentences: Iterable[Sentence]) -> Lexicon:
