@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,22 @@ def test_a_corpus_goes_to_a_folder(exported: Path, corpus: Path, tmp_path: Path)
     for found, wanted in zip(read(tmp_path / "out"), expected(exported), strict=True):
         assert set(found.entities) == set(wanted.entities)
     assert "exists already" in refused(*options, "--model", exported)
+
+
+def test_names_can_be_given(exported: Path, tmp_path: Path) -> None:
+    (tmp_path / "names.tsv").write_text("Drug\tzyrtec\n")
+    options = ["predict", "He took zyrtec.", "--model", exported, "--json"]
+
+    def drugs(*more: object) -> list[float]:
+        (document,) = lines(gridner(*options, "--threshold", "0", *more))
+        entities: Any = document["entities"]
+        return [one["score"] for one in entities if (one["type"], one["fragments"]) == ("Drug", [[8, 14]])]
+
+    without, given = drugs(), drugs("--lexicon", tmp_path / "names.tsv")
+    assert given
+    assert given > without
+    assert drugs("--lexicon", "none") == without
+    assert "nowhere.tsv: cannot be read" in gridner(*options, "--lexicon", "nowhere.tsv").stderr
 
 
 def test_thresholds_and_types_choose(exported: Path, corpus: Path) -> None:

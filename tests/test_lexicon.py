@@ -142,6 +142,7 @@ def test_a_model_keeps_its_names_and_takes_more(tmp_path: Path, exported: Path) 
     model.save_pretrained(tmp_path / "m")
     own = load(tmp_path / "m", name_bonus=50.0)
     assert list(own.lexicon) == [("Sign", ["left", "arm"])]
+    assert not load(tmp_path / "m", lexicon="none").lexicon
     assert "left arm" in {
         document.text[one.start : one.end] for document in own.pipe(documents()) for one in document.entities
     }

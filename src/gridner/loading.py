@@ -9,7 +9,7 @@ from typing import Any
 
 from gridner.checkpoint import NETWORK, read_checkpoint
 from gridner.errors import UsageError
-from gridner.lexicon import read_lexicon
+from gridner.lexicon import Lexicon, read_lexicon
 from gridner.recognizer import Recognizer
 
 
@@ -18,10 +18,13 @@ def load(
 ) -> Recognizer:
     """A recognizer on a model, with its own decoding settings but for those given (such as `threshold=0.3`).
 
-    `lexicon` is a file of names beside those that the model has, a type, a tab and a name a line.
+    `lexicon` is a file of names beside those that the model has, a type, a tab and a name a line; with "none" it uses
+    no names at all.
     """
     recognizer = _load(model, threads, decoding)
-    if lexicon is not None:
+    if lexicon == "none":
+        recognizer.lexicon = Lexicon()
+    elif lexicon is not None:
         more = read_lexicon(lexicon)
         if strange := sorted(set(more.types) - set(recognizer.scheme.types)):
             raise UsageError(

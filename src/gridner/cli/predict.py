@@ -48,8 +48,10 @@ def predict(
         float | None, typer.Option(min=0.0, max=1.0, help="Score that an entity must exceed; lower finds more.")
     ] = None,
     lexicon: Annotated[
-        Path | None,
-        typer.Option("--lexicon", help="More names that are known, a type, a tab and a name a line."),
+        str | None,
+        typer.Option(
+            "--lexicon", help="More names that are known, a type, a tab and a name a line; none: not even its own."
+        ),
     ] = None,
     types: Annotated[
         list[str] | None, typer.Option("--types", help="Entity types to find, parted by commas or given again.")
