@@ -51,6 +51,12 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self._types)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lexicon) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(self.to_text())
+
     def __or__(self, other: Lexicon) -> Lexicon:
         return Lexicon([*self, *other])
 
