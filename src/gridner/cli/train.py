@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,43 +117,30 @@ def train(
     names = read_lexicon(lexicon) if lexicon is not None else Lexicon()
     command = shlex.join(["gridner", *sys.argv[1:]])
     tested = part(test, "test", others) if test is not None else None
+    task = Task(
+        config=chosen,
+        train=whole,
+        test=tested,
+        output=output,
+        init=init,
+        lexicon=names,
+        own_names=own_names,
+        split=share is not None,
+        command=command,
+    )
     if folds is None:
         if share is not None:
             rest, held = hold_out(whole, share)
         else:
             rest, held = whole, None if dev == "none" else part(Path(dev), "dev", others)
-        tasks = {
-            "": Task(
-                config=chosen,
-                train=rest,
-                dev=held,
-                test=tested,
-                output=output,
-                init=init,
-                lexicon=names,
-                own_names=own_names,
-                split=share is not None,
-                command=command,
-            )
-        }
+        tasks = {"": replace(task, train=rest, dev=held)}
     else:
         if share is None or tested is not None:
             raise UsageError("--folds with a --dev or --test corpus, expected the folds to come from --train alone")
         tasks = {}
         for number, (some, fold) in enumerate(folds_of(whole, folds), start=1):
             rest, held = hold_out(some, share)
-            tasks[f"fold-{number}"] = Task(
-                config=chosen,
-                train=rest,
-                dev=held,
-                test=fold,
-                output=output,
-                init=init,
-                lexicon=names,
-                own_names=own_names,
-                split=True,
-                command=command,
-            )
+            tasks[f"fold-{number}"] = replace(task, train=rest, dev=held, test=fold)
     main = int(os.environ.get("RANK", "0")) == 0
     alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
     again = (command if resume else f"{command} --resume") if alone else "the same command with --resume"
