@@ -40,7 +40,8 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
     def write(path: Path) -> None:
         _write(model, path)
         if sample is not None:
-            quantize(path, [batch._asdict() for batch in _batches(model.pieces, sample)])
+            with _quiet():
+                quantize(path, [batch._asdict() for batch in _batches(model.pieces, sample)])
 
     write_checkpoint(
         Path(directory),
@@ -105,7 +106,7 @@ def _write(model: TrainedModel, path: Path) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter warns about libraries that it does not need."""
+    """The exporter warns about libraries that it does not need, the quantizer about what the exporter has done."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

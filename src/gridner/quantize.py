@@ -8,10 +8,8 @@ kept in 8 bits too, with a scale a row, and computed with as floats.
 
 from __future__ import annotations
 
-import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +32,19 @@ def quantize(path: Path, batches: Sequence[Inputs]) -> None:
     _smooth(model, batches)
     onnx.save(model, path)
     products = [node.name for node in _products(model)]
-    with _quiet():
-        quantize_static(
-            str(path),
-            str(path),
-            _Reader(batches),
-            quant_format=QuantFormat.QDQ,
-            nodes_to_quantize=products,
-            op_types_to_quantize=["MatMul"],
-            per_channel=True,
-            activation_type=QuantType.QUInt8,
-            weight_type=QuantType.QInt8,
-            calibrate_method=CalibrationMethod.MinMax,
-            extra_options={"OpTypesToExcludeOutputQuantization": ["MatMul"]},
-        )
+    quantize_static(
+        str(path),
+        str(path),
+        _Reader(batches),
+        quant_format=QuantFormat.QDQ,
+        nodes_to_quantize=products,
+        op_types_to_quantize=["MatMul"],
+        per_channel=True,
+        activation_type=QuantType.QUInt8,
+        weight_type=QuantType.QInt8,
+        calibrate_method=CalibrationMethod.MinMax,
+        extra_options={"OpTypesToExcludeOutputQuantization": ["MatMul"]},
+    )
     model = onnx.load(path)
     _pack(model)
     onnx.save(model, path)
@@ -152,14 +149,3 @@ def _bytes(name: str) -> str:
 
 def _scales(name: str) -> str:
     return f"{name}.scales"
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The library recommends what the exporter has done."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)

@@ -95,6 +95,16 @@ def test_predictions_that_were_kept_are_those_of_the_saved_model(tmp_path: Path)
     assert [set(document.entities) for document in kept] == [set(document.entities) for document in found]
 
 
+@pytest.mark.parametrize("bonus", [0.0, 8.0])
+def test_a_bonus_for_names_is_chosen_unless_there_is_to_be_none(tmp_path: Path, bonus: float) -> None:
+    plain = task(tmp_path / "m", epochs=1, tune_thresholds=True)
+    config = replace(plain.config, decoding=replace(plain.config.decoding, name_bonus=bonus))
+    train(replace(plain, config=config, own_names=True))
+    checkpoint = TrainedModel.load(tmp_path / "m").checkpoint
+    assert checkpoint.lexicon
+    assert (checkpoint.config.decoding.name_bonus > 0) == (bonus > 0)
+
+
 def test_a_seed_fixes_everything(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         train(task(tmp_path / name, coordinations=0.5), seed=seed)

@@ -58,6 +58,7 @@ def _about(model: Path) -> dict[str, Any]:
         "file": f"{checkpoint.network}, {(model / checkpoint.network).stat().st_size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
         "types": ", ".join(checkpoint.types),
+        "names": f"{len(checkpoint.lexicon):,}",
         "pieces at most": checkpoint.max_pieces,
         "model": settings["model"],
         "decoding": settings["decoding"],

@@ -176,12 +176,11 @@ def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
 def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
     """Choose the thresholds, score, and write the model with all that goes with it."""
     config = trained.checkpoint.config
-    if config.train.tune_thresholds and task.dev is not None and trained.checkpoint.lexicon:
-        config = replace(
-            config, decoding=replace(config.decoding, name_bonus=best_bonus(trained.recognizer(), task.dev))
-        )
-        trained.checkpoint = replace(trained.checkpoint, config=config)
     if config.train.tune_thresholds and task.dev is not None:
+        if trained.checkpoint.lexicon and config.decoding.name_bonus:
+            decoding = replace(config.decoding, name_bonus=best_bonus(trained.recognizer(), task.dev))
+            config = replace(config, decoding=decoding)
+            trained.checkpoint = replace(trained.checkpoint, config=config)
         chosen = best_thresholds(trained.recognizer(), task.dev)
         decoding = replace(config.decoding, link_threshold=chosen.link, end_threshold=chosen.end)
         config = replace(config, decoding=decoding)
