@@ -11,7 +11,7 @@ from gridner.decode import decode
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.lexicon import Lexicon, Match, names_of, read_lexicon
 from gridner.loading import load
-from gridner.tags import Relations, favoured
+from gridner.tags import Name, Relations, favoured
 from models import untrained
 from small import documents
 from test_augment import sentence
@@ -27,16 +27,16 @@ def file(folder: Path, content: str) -> Path:
 
 def test_names_are_found_whatever_their_case_and_number() -> None:
     assert NAMES.find("Rod cells , sepsis , CELL".split()) == [
-        Match("Cell", 0, 2),
-        Match("Sign", 3, 4),
-        Match("Cell", 5, 6),
+        Match("Cell", (0, 1)),
+        Match("Sign", (3,)),
+        Match("Cell", (5,)),
     ]
-    assert NAMES.find(["rods", "cell"]) == [Match("Cell", 1, 2)]
+    assert NAMES.find(["rods", "cell"]) == [Match("Cell", (1,))]
     assert NAMES.find([]) == []
 
 
 def test_a_name_within_a_longer_one_counts_only_if_it_is_of_another_type() -> None:
-    assert NAMES.find("rod cell death".split()) == [Match("Cell", 0, 2), Match("Sign", 1, 3)]
+    assert NAMES.find("rod cell death".split()) == [Match("Cell", (0, 1)), Match("Sign", (1, 2))]
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "as", "B", "pass", "cells", "cell"]), min_size=1, max_size=3)
@@ -55,7 +55,7 @@ def test_what_is_found_is_what_a_search_of_every_span_finds(
     spans = [(start, stop) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)]
     every = {(type, *span) for type, name in names for span in spans if key(words[slice(*span)]) == key(name)}
     longest = {
-        (type, start, stop)
+        (type, tuple(range(start, stop)))
         for type, start, stop in every
         if not any(kind == type and a <= start and stop <= b and (a, b) != (start, stop) for kind, a, b in every)
     }
@@ -65,7 +65,7 @@ def test_what_is_found_is_what_a_search_of_every_span_finds(
 def test_a_bonus_moves_the_log_odds_of_names_alone() -> None:
     random = np.random.default_rng(1)
     before = Relations(random.uniform(0.01, 0.99, (4, 4)), random.uniform(0.01, 0.99, (4, 4, 2)))
-    after = favoured(before, [(1, 0, 3), (1, 0, 3), (0, 3, 4)], 2.0)
+    after = favoured(before, [Name(1, (0, 1, 2)), Name(1, (0, 1, 2)), Name(0, (3,))], 2.0)
 
     def moved(old: NDArray[np.floating], new: NDArray[np.floating]) -> NDArray[np.floating]:
         found: NDArray[np.floating] = np.log(new / (1 - new)) - np.log(old / (1 - old))
@@ -76,19 +76,56 @@ def test_a_bonus_moves_the_log_odds_of_names_alone() -> None:
     np.testing.assert_allclose(moved(before.links, after.links), links, atol=1e-9)
     np.testing.assert_allclose(moved(before.ends, after.ends), ends, atol=1e-9)
     extreme = Relations(np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32), np.ones((2, 2, 1), dtype=np.float32))
-    assert np.isfinite(favoured(extreme, [(0, 0, 2)], 50.0).links).all()
+    assert np.isfinite(favoured(extreme, [Name(0, (0, 1))], 50.0).links).all()
+
+
+def test_a_name_with_a_gap_gets_half_unless_it_is_there_without_one() -> None:
+    even = Relations(np.full((3, 3), 0.5), np.full((3, 3, 1), 0.5))
+    odds = favoured(even, [Name(0, (0, 2)), Name(0, (1, 2)), Name(0, (0, 1, 2))], 2.0)
+    assert odds.links[0, 2] == pytest.approx(1 / (1 + np.exp(-1)))
+    assert odds.links[1, 2] == odds.ends[0, 2, 0] == pytest.approx(1 / (1 + np.exp(-2)))
+    assert odds.ends[0, 1, 0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rod and cone cells", [(0, 3)]),
+        ("Rod , cone and other cells", [(0, 5)]),
+        ("rod ( r ) cells die", [(0, 4)]),
+        ("rod / cone cells", [(0, 3)]),
+        ("nerve growth and death", [(0, 3)]),  # the beginning is shared
+        ("rod and cells", []),  # nothing joined
+        ("rod with cone cells", []),
+        ("rod and a b c d e cells", []),  # too far
+        ("rod and cone rod cells", [(3, 4), (0, 4)]),
+    ],
+)
+def test_an_enumeration_parts_a_name(text: str, expected: list[tuple[int, ...]]) -> None:
+    lexicon = Lexicon([("Cell", ["rod", "cell"]), ("Cell", ["nerve", "death"])])
+    assert [match.words for match in lexicon.find(text.split())] == expected
+
+
+def test_of_names_with_a_gap_the_longest_counts_and_those_without_stay() -> None:
+    lexicon = Lexicon([("Cell", name.split()) for name in ("rod cell", "retinal rod cell", "cone cell")])
+    found = lexicon.find("retinal rod and cone cells".split())
+    assert [match.words for match in found] == [(3, 4), (0, 1, 4)]
 
 
 def test_a_name_that_the_network_doubts_is_found_with_the_bonus() -> None:
     doubt = Relations(np.full((2, 2), 0.01), np.full((2, 2, 1), 0.01))
     assert not decode(doubt, ("Cell",)).mentions
-    found = decode(favoured(doubt, [(0, 0, 2)], 8.0), ("Cell",)).mentions
+    found = decode(favoured(doubt, [Name(0, (0, 1))], 8.0), ("Cell",)).mentions
     assert [mention.words for mention in found] == [(0, 1)]
 
 
 def test_names_that_the_corpus_leaves_unmarked_are_left_out_and_counted() -> None:
     lexicon = Lexicon([("Cell", ["cell"]), ("Cell", ["rod", "cell"]), ("Cell", ["neuron"]), ("Drug", ["aspirin"])])
-    corpus = [sentence("a cell and a rod cell", ("Cell", (4, 5))), sentence("the Neuron , a neuron", ("Cell", (1,)))]
+    corpus = [
+        sentence("a cell and a rod cell", ("Cell", (4, 5))),
+        sentence("the Neuron , a neuron", ("Cell", (1,))),
+        *[sentence("rod or cone cells")] * 2,  # says nothing about rod cells
+    ]
     notes = Notes()
     kept = lexicon.suited(corpus, notes=notes)
     assert list(kept) == [("Cell", ["neuron"]), ("Cell", ["rod", "cell"])]

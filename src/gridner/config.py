@@ -75,7 +75,7 @@ class TrainConfig:
     discontinuous_times: int = 1  # how often an epoch sees a sentence with a discontinuous mention
     coordinations: float = 0.0  # coordinations made from flat mentions: so many for each sentence with entities
     average: float = 0.0  # decay a step of a moving average of the weights, which is scored and kept; 0: none
-    tune_thresholds: bool = False  # choose the decoding thresholds on dev, in the end
+    tune_thresholds: bool = False  # choose the decoding thresholds on dev, for each epoch
     calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
     seeds: tuple[int, ...] = (1,)
     snapshot_minutes: float = 5.0

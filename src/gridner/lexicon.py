@@ -18,13 +18,17 @@ from gridner.formats.files import read_lines, reading
 from gridner.sentences import Sentence
 from gridner.split import tokenize
 
+JOINS = frozenset(("and", "or", "/", ",", "("))  # what an enumeration or a bracket begins with
+SHARED = frozenset(("and", "or"))  # what comes before the last part
+GAP = 5  # words that may part a name
+BEFORE, AFTER = 4, 2  # the most words before and after the gap
+
 
 class Match(NamedTuple):
-    """The words `start` to `stop` (half-open) of a sentence are a name of this type."""
+    """These words of a sentence are a name of this type."""
 
     type: str
-    start: int
-    stop: int
+    words: tuple[int, ...]
 
 
 class Lexicon:
@@ -68,13 +72,25 @@ class Lexicon:
     def find(self, words: Sequence[str]) -> list[Match]:
         """The names in a sentence; within a longer name of its type a name does not count."""
         lower = [word.lower() for word in words]
-        found = []
+        return [*_longest(self._whole(lower)), *_longest(self._parted(lower))]
+
+    def _whole(self, lower: Sequence[str]) -> Iterator[Match]:
         for start, first in enumerate(lower):
             most = min(max(1, self._longest.get(first, 0)), len(lower) - start)
-            for size in range(1, most + 1):
-                for type in self._types.get(_key(lower[start : start + size]), ()):
-                    found.append(Match(type, start, start + size))
-        return [one for one in found if not any(_holds(other, one) for other in found)]
+            for stop in range(start + 1, start + most + 1):
+                yield from self._matches(lower, range(start, stop))
+
+    def _parted(self, lower: Sequence[str]) -> Iterator[Match]:
+        """Names with a gap: "bipolar cells" and "T cells" in "bipolar and amacrine cells", "T (and B) cells"."""
+        for stop, again in _gaps(lower):
+            for start in range(max(0, stop - BEFORE), stop):
+                if self._longest.get(lower[start], 0) > 1:
+                    for end in range(again + 1, min(len(lower), again + AFTER) + 1):
+                        yield from self._matches(lower, (*range(start, stop), *range(again, end)))
+
+    def _matches(self, lower: Sequence[str], places: Sequence[int]) -> Iterator[Match]:
+        for type in self._types.get(_key([lower[place] for place in places]), ()):
+            yield Match(type, tuple(places))
 
     def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
         """What suits a corpus: names of its types, but for those that it mostly leaves unmarked. Others are counted."""
@@ -86,9 +102,9 @@ class Lexicon:
             inside = {word for mention in sentence.mentions for word in mention.words}
             for mention in sentence.mentions:
                 marked[mention.type, _key([words[word].lower() for word in mention.words])] += 1
-            for start, stop in {(one.start, one.stop) for one in self.find(words)}:
-                if inside.isdisjoint(range(start, stop)):
-                    unmarked[_key([word.lower() for word in words[start:stop]])] += 1
+            for places in {one.words for one in _longest(self._whole([word.lower() for word in words]))}:
+                if inside.isdisjoint(places):
+                    unmarked[_key([words[place].lower() for place in places])] += 1
         kept = []
         for type, name in self:
             key = " ".join(name)
@@ -161,10 +177,22 @@ def _key(lower: Sequence[str]) -> str:
     return " ".join((*lower[:-1], last))
 
 
-def _holds(longer: Match, shorter: Match) -> bool:
-    return (
-        longer.type == shorter.type
-        and longer.start <= shorter.start
-        and longer.stop >= shorter.stop
-        and longer != shorter
-    )
+def _longest(matches: Iterable[Match]) -> list[Match]:
+    """Without those within others of their type; each once."""
+    found = list(dict.fromkeys(matches))
+    sets = [(one.type, frozenset(one.words)) for one in found]
+    return [
+        one for one, (type, words) in zip(found, sets, strict=True) if not any(type == t and words < w for t, w in sets)
+    ]
+
+
+def _gaps(lower: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where a name may be parted: from a word that joins on, or up to one. As (stop, again), the gap between."""
+    for place, word in enumerate(lower):
+        if word in JOINS:
+            for again in range(place + 2, min(place + GAP + 1, len(lower))):
+                yield place, again
+        if word in SHARED:
+            for stop in range(max(1, place + 1 - GAP), place):
+                if lower[stop] not in JOINS:
+                    yield stop, place + 1

@@ -19,7 +19,7 @@ from gridner.documents import Document, Entity
 from gridner.errors import Notes, UsageError
 from gridner.lexicon import Lexicon
 from gridner.sentences import Mention, Sentence, each_sentence, entity_of
-from gridner.tags import Relations, TagScheme, favoured, probabilities, shifted
+from gridner.tags import Name, Relations, TagScheme, favoured, probabilities, shifted
 from gridner.windows import merge
 
 TOGETHER = 512  # sentences that are sorted by length and batched
@@ -35,11 +35,12 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the network says about some words of a sentence."""
+    """What the network says about some words of a sentence, and the names of the lexicon among them."""
 
     sentence: int
     words: range
     relations: Relations
+    names: tuple[Name, ...] = ()  # words as in the window
 
 
 @dataclass(slots=True)
@@ -116,9 +117,9 @@ class Recognizer:
         while some := list(islice(rest, batch_size)):
             found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
             for window in self.windows(some, notes=notes):
+                relations = favoured(window.relations, window.names, settings.name_bonus)
                 relations = Relations(
-                    shifted(window.relations.links, settings.link_threshold),
-                    shifted(window.relations.ends, settings.end_threshold),
+                    shifted(relations.links, settings.link_threshold), shifted(relations.ends, settings.end_threshold)
                 )
                 decoded = decode(relations, self.scheme.types, threshold=threshold, k=settings.k, limit=settings.limit)
                 if decoded.capped_cells or decoded.capped_mentions:
@@ -142,14 +143,16 @@ class Recognizer:
             scores = self.engine.scores(self.pieces.collate([parts[place][2] for place in batch]))
             for row, place in enumerate(batch):
                 number, words, _ = parts[place]
-                texts = [word.text for word in sentences[number].words[words.start : words.stop]]
-                yield Window(number, words, self._relations(scores[row, : len(words), : len(words)], texts))
+                grid = scores[row, : len(words), : len(words)]
+                yield Window(number, words, self._relations(grid), self._names(sentences[number], words))
 
-    def _relations(self, scores: NDArray[np.floating], words: Sequence[str]) -> Relations:
+    def _relations(self, scores: NDArray[np.floating]) -> Relations:
         tags = probabilities(scores, one_label=self.one_label)
-        relations = self.scheme.relations(tags, links=self.decoding.links, ends=self.decoding.ends)
+        return self.scheme.relations(tags, links=self.decoding.links, ends=self.decoding.ends)
+
+    def _names(self, sentence: Sentence, words: range) -> tuple[Name, ...]:
         if not self.lexicon or not self.decoding.name_bonus:
-            return relations
+            return ()
         types = {type: number for number, type in enumerate(self.scheme.types)}
-        names = [(types[one.type], one.start, one.stop) for one in self.lexicon.find(words) if one.type in types]
-        return favoured(relations, names, self.decoding.name_bonus)
+        found = self.lexicon.find([word.text for word in sentence.words[words.start : words.stop]])
+        return tuple(Name(types[one.type], one.words) for one in found if one.type in types)

@@ -10,10 +10,10 @@ Row i is the subject word, column j the object word:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ TagSet = Literal["NNW+PNW+HTW+THW", "NNW+THW", "PNW+HTW"]
 Mode = Literal["T", "L"]
 TAG_SETS: tuple[TagSet, ...] = get_args(TagSet)
 LINK_TAGS = ("NNW", "PNW")  # the others carry a type
+WITH_GAP = 0.5  # of the bonus: where a name has a gap, it is often none
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +129,36 @@ def shifted(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np
     return above / (above + (1 - probabilities) * threshold)
 
 
-def favoured(relations: Relations, names: Iterable[tuple[int, int, int]], bonus: float) -> Relations:
-    """The relations with so much more log-odds for names, each a type's number and the words from start to stop."""
-    links, ends = relations.links.copy(), relations.ends.copy()
-    every = sorted(set(names))
-    pairs = sorted({pair for _, start, stop in every for pair in pairwise(range(start, stop))})
-    cells = [(start, stop - 1, type) for type, start, stop in every]
-    for grid, places in ((links, pairs), (ends, cells)):
-        if places:
-            at = tuple(np.array(places).T)
-            more = grid[at] * np.exp(bonus)
-            grid[at] = more / (more + 1 - grid[at])
-    return Relations(links, ends)
+class Name(NamedTuple):
+    """A name of the lexicon in a sentence: its type's number and its words."""
+
+    type: int
+    words: tuple[int, ...]
+
+
+def favoured(relations: Relations, names: Collection[Name], bonus: float) -> Relations:
+    """The relations with so much more log-odds for names, and a share of that for names with a gap."""
+    if not names or not bonus:
+        return relations
+    pairs: dict[tuple[int, ...], float] = {}
+    cells: dict[tuple[int, ...], float] = {}
+    for name in names:
+        more = bonus if name.words[-1] - name.words[0] < len(name.words) else bonus * WITH_GAP
+        for pair in pairwise(name.words):
+            pairs[pair] = max(more, pairs.get(pair, 0.0))
+        cell = (name.words[0], name.words[-1], name.type)
+        cells[cell] = max(more, cells.get(cell, 0.0))
+    return Relations(_raised(relations.links, pairs), _raised(relations.ends, cells))
+
+
+def _raised(grid: NDArray[np.floating], places: Mapping[tuple[int, ...], float]) -> NDArray[np.floating]:
+    if not places:
+        return grid
+    raised = grid.copy()
+    at = tuple(np.array(list(places)).T)
+    more = grid[at] * np.exp(np.array(list(places.values()), dtype=grid.dtype))
+    raised[at] = more / (more + 1 - grid[at])
+    return raised
 
 
 def _combine(

@@ -10,7 +10,7 @@ from gridner.config import DecodingConfig
 from gridner.lexicon import names_of
 from gridner.recognizer import Recognizer
 from gridner.tags import TagScheme
-from gridner.training.scoring import BONUSES, GRID, best_bonus, best_thresholds, evaluation_of, predictions, scored
+from gridner.training.scoring import BONUSES, GRID, Replayed, evaluation_of, predictions, scored, tuned
 from small import Gold, part, word_pieces
 
 
@@ -30,18 +30,41 @@ class Unsure:
 
 
 def test_the_bonus_for_names_is_the_one_with_the_best_score() -> None:
-    chosen = set()
+    gains = set()
     for seed in range(6):
         recognizer = replace(unsure(seed), lexicon=names_of(part().sentences))
-        scores = {}
+        best = tuned(recognizer, part())
+        assert f1(replace(recognizer, decoding=best.decoding)) == pytest.approx(best.f1)
         for bonus in BONUSES:
-            found = predictions(replace(recognizer, decoding=replace(recognizer.decoding, name_bonus=bonus)), part())
-            scores[bonus] = evaluation_of(part(), found).score().f1
-        best = best_bonus(recognizer, part())
-        assert scores[best] == max(scores.values())
-        assert scores[best] > scores[0.0]
-        chosen.add(best)
-    assert 0.0 not in chosen
+            other = f1(replace(recognizer, decoding=replace(best.decoding, name_bonus=bonus)))
+            assert other < best.f1 + 1e-9
+            assert other < best.f1 or bonus >= best.decoding.name_bonus
+        gains.add(best.f1 - tuned(unsure(seed), part()).f1)
+    assert min(gains) >= 0
+    assert max(gains) > 0
+
+
+def test_a_bonus_of_0_stays() -> None:
+    recognizer = replace(unsure(1, name_bonus=0.0), lexicon=names_of(part().sentences))
+    assert tuned(recognizer, part()) == tuned(unsure(1, name_bonus=0.0), part())
+
+
+def test_a_batch_is_scored_once() -> None:
+    class Counted(Unsure):
+        calls = 0
+
+        def scores(self, batch: Arrays) -> NDArray[np.floating]:
+            self.calls += 1
+            return super().scores(batch)
+
+    recognizer = unsure(1)
+    counted = Counted(recognizer.engine.gold, 1)  # type: ignore[attr-defined]
+    replayed = replace(recognizer, engine=Replayed(counted), cells=300)
+    first = predictions(replayed, part())
+    calls = counted.calls
+    assert calls > 1
+    assert predictions(replayed, part()) == first == predictions(recognizer, part())
+    assert counted.calls == calls
 
 
 def unsure(seed: int, **decoding: object) -> Recognizer:
@@ -51,26 +74,28 @@ def unsure(seed: int, **decoding: object) -> Recognizer:
     return Recognizer(engine, pieces, scheme, DecodingConfig(k=50, **decoding))  # type: ignore[arg-type]
 
 
+def f1(recognizer: Recognizer) -> float:
+    return evaluation_of(part(), predictions(recognizer, part())).score().f1
+
+
 @pytest.mark.parametrize(("seed", "threshold"), [(0, 0.5), (1, 0.5), (2, 0.5), (3, 0.5), (1, 0.3), (2, 0.7)])
 def test_the_thresholds_are_those_with_the_best_score(seed: int, threshold: float) -> None:
-    found = best_thresholds(unsure(seed, threshold=threshold), part())
+    found = tuned(unsure(seed, threshold=threshold), part())
+    link, end = found.decoding.link_threshold, found.decoding.end_threshold
 
-    def f1(link: float, end: float) -> float:
-        recognizer = unsure(seed, link_threshold=link, end_threshold=end, threshold=threshold)
-        return evaluation_of(part(), predictions(recognizer, part())).score().f1
+    def at(link: float, end: float) -> float:
+        return f1(unsure(seed, link_threshold=link, end_threshold=end, threshold=threshold))
 
-    assert f1(found.link, found.end) == pytest.approx(found.f1)
+    assert at(link, end) == pytest.approx(found.f1)
     coarse = GRID[::3]
-    assert found.f1 >= max(f1(link, end) for link in coarse for end in coarse) - 1e-9
-    assert found.f1 > f1(0.5, 0.5) or (found.link, found.end) == (0.5, 0.5)
+    assert found.f1 >= max(at(link, end) for link in coarse for end in coarse) - 1e-9
+    assert found.f1 > at(0.5, 0.5) or (link, end) == (0.5, 0.5)
 
 
 def test_windows_of_a_sentence_count_once() -> None:
     narrow = unsure(1, max_words=5, overlap=3)
-    found = best_thresholds(narrow, part())
-    chosen = replace(narrow.decoding, link_threshold=found.link, end_threshold=found.end)
-    again = evaluation_of(part(), predictions(replace(narrow, decoding=chosen), part()))
-    assert again.score().f1 == pytest.approx(found.f1)
+    found = tuned(narrow, part())
+    assert f1(replace(narrow, decoding=found.decoding)) == pytest.approx(found.f1)
 
 
 def test_predictions_replace_the_entities_of_their_documents() -> None:

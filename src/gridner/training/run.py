@@ -35,7 +35,7 @@ from gridner.training.curves import draw_curves
 from gridner.training.data import Part, TrainingSet
 from gridner.training.loop import Loop, Watcher
 from gridner.training.memory import quick
-from gridner.training.scoring import best_bonus, best_thresholds, evaluation_of, predictions, scored
+from gridner.training.scoring import Replayed, evaluation_of, predictions, scored, tuned
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
 from gridner.training.stopping import Stop
@@ -177,13 +177,7 @@ def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, An
     """Choose the thresholds, score, and write the model with all that goes with it."""
     config = trained.checkpoint.config
     if config.train.tune_thresholds and task.dev is not None:
-        if trained.checkpoint.lexicon and config.decoding.name_bonus:
-            decoding = replace(config.decoding, name_bonus=best_bonus(trained.recognizer(), task.dev))
-            config = replace(config, decoding=decoding)
-            trained.checkpoint = replace(trained.checkpoint, config=config)
-        chosen = best_thresholds(trained.recognizer(), task.dev)
-        decoding = replace(config.decoding, link_threshold=chosen.link, end_threshold=chosen.end)
-        config = replace(config, decoding=decoding)
+        config = replace(config, decoding=tuned(trained.recognizer(), task.dev).decoding)
     trained.checkpoint = replace(trained.checkpoint, config=config)
     if config.train.calibrate and task.dev is not None:
         facts["reliability"] = _calibrate(trained, task.dev, notes)
@@ -252,6 +246,9 @@ def _dev_score(task: Task, model: Toe, trained: TrainedModel) -> Evaluation | No
     if task.dev is None:
         return None
     recognizer: Recognizer = recognizer_of(model, trained.checkpoint, trained.pieces, task.config.decoding)
+    if task.config.train.tune_thresholds:
+        recognizer = replace(recognizer, engine=Replayed(recognizer.engine))
+        recognizer = replace(recognizer, decoding=tuned(recognizer, task.dev).decoding)
     return evaluation_of(task.dev, predictions(recognizer, task.dev))
 
 

@@ -1,22 +1,23 @@
-"""Scores of a network on documents, and decoding thresholds chosen by them."""
+"""Scores of a network on documents, and decoding settings chosen by them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridner.batches import Arrays
+from gridner.config import DecodingConfig
 from gridner.decode import decode
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import Notes
 from gridner.evaluate import Evaluation
-from gridner.recognizer import TOGETHER, Engine, Recognizer
+from gridner.recognizer import TOGETHER, Engine, Recognizer, Window
 from gridner.sentences import Sentence, entity_of
-from gridner.tags import Relations
+from gridner.tags import Relations, favoured
 from gridner.training.data import Part
 from gridner.windows import owner
 
@@ -44,7 +45,7 @@ def evaluation_of(part: Part, predicted: Sequence[Document]) -> Evaluation:
     return result
 
 
-class _Replayed:
+class Replayed:
     """An engine that scores each batch once."""
 
     def __init__(self, engine: Engine) -> None:
@@ -59,42 +60,36 @@ class _Replayed:
         return self.kept[key]
 
 
-def best_bonus(recognizer: Recognizer, part: Part) -> float:
-    """What names of the lexicon should add for the best F1 on the documents; the least among equals."""
-    engine = _Replayed(recognizer.engine)
-    scores = {}
-    for bonus in BONUSES:
-        decoding = replace(recognizer.decoding, name_bonus=bonus)
-        found = predictions(replace(recognizer, engine=engine, decoding=decoding), part)
-        scores[bonus] = evaluation_of(part, found).score().f1
-    return max(BONUSES, key=lambda bonus: (scores[bonus], -bonus))
-
-
 @dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The pair that gives the best F1, and that F1."""
+class Tuned:
+    """Decoding settings that give the best F1, and that F1."""
 
-    link: float
-    end: float
+    decoding: DecodingConfig
     f1: float
 
 
-def best_thresholds(recognizer: Recognizer, part: Part) -> Thresholds:
-    """Thresholds of links and of head and tail with the best F1 on the documents; the nearest to 0.5 among equals.
+def tuned(recognizer: Recognizer, part: Part) -> Tuned:
+    """What names add and the thresholds of links and of head and tail, as they give the best F1 on the documents.
 
-    Mentions are decoded once, at the lowest thresholds; each is found at (link, end) if its weakest link and its
-    head–tail relation exceed them. (The decoder's caps are on the best, so they leave out none that matter.)
+    Among equals the least bonus and the thresholds nearest to 0.5. A bonus of 0 stays. For each bonus mentions are
+    decoded once, at the lowest thresholds; each is found at (link, end) if its weakest link and its head–tail relation
+    exceed them. (The decoder's caps are on the best, so they leave out none that matter.)
     """
-    threshold = recognizer.calibration.score_for(recognizer.decoding.threshold)
-    link, end, right = _candidates(recognizer, part)
+    settings = recognizer.decoding
+    threshold = recognizer.calibration.score_for(settings.threshold)
     gold = sum(len({_key(document, entity) for entity in document.entities}) for document in part.documents)
-    best = Thresholds(0.5, 0.5, -1.0)
+    windows = list(_windows(recognizer, part))
+    named = [one for one in windows if one[0].names]
+    plain = _candidates(recognizer, part, [one for one in windows if not one[0].names], bonus=0.0)
     pairs = sorted(((a, b) for a in GRID for b in GRID), key=lambda pair: abs(pair[0] - 0.5) + abs(pair[1] - 0.5))
-    for a, b in pairs:
-        kept = (link > _cut(a, threshold)) & (end > _cut(b, threshold))
-        f1 = 2 * int(right[kept].sum()) / max(1, int(kept.sum()) + gold)
-        if f1 > best.f1 + 1e-9:
-            best = Thresholds(a, b, f1)
+    best = Tuned(settings, -1.0)
+    for bonus in BONUSES if named else (settings.name_bonus,):
+        link, end, right = np.concatenate((plain, _candidates(recognizer, part, named, bonus=bonus))).T
+        for a, b in pairs:
+            kept = (link > _cut(a, threshold)) & (end > _cut(b, threshold))
+            f1 = 2 * int(right[kept].sum()) / max(1, int(kept.sum()) + gold)
+            if f1 > best.f1 + 1e-9:
+                best = Tuned(replace(settings, name_bonus=bonus, link_threshold=a, end_threshold=b), f1)
     return best
 
 
@@ -110,15 +105,8 @@ def scored(recognizer: Recognizer, part: Part, *, threshold: float) -> tuple[lis
     return scores, right
 
 
-def _candidates(
-    recognizer: Recognizer, part: Part
-) -> tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.bool_]]:
-    """Of every mention at the lowest thresholds: its weakest link, its head–tail relation, whether it is right."""
-    texts = {document.id: document for document in part.documents}
-    golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
-    types, settings = recognizer.scheme.types, recognizer.decoding
-    rows: list[tuple[float, float, bool]] = []
-    lowest = _cut(GRID[0], recognizer.calibration.score_for(settings.threshold))
+def _windows(recognizer: Recognizer, part: Part) -> Iterator[tuple[Window, Sentence, list[range]]]:
+    """All windows, with their sentences and all the windows' words of these."""
     for start in range(0, len(part.sentences), TOGETHER):
         some = part.sentences[start : start + TOGETHER]
         windows = list(recognizer.windows(some))
@@ -126,21 +114,30 @@ def _candidates(
         for window in windows:
             ranges[window.sentence].append(window.words)
         for window in windows:
-            ends = window.relations.ends
-            relations = Relations(window.relations.links, (ends > lowest).astype(ends.dtype))
-            found = decode(relations, types, threshold=lowest, k=settings.k, limit=settings.limit)
-            sentence = some[window.sentence]
-            every = sorted(ranges[window.sentence], key=lambda words: words.start)
-            for mention in found.mentions:
-                head, tail = window.words.start + mention.head, window.words.start + mention.tail
-                if owner(every, head, tail) == window.words:
-                    kind = types.index(mention.type)
-                    moved = replace(mention, words=tuple(window.words.start + word for word in mention.words))
-                    key = _key(texts[sentence.document_id], entity_of(sentence, moved))
-                    score = float(ends[mention.head, mention.tail, kind])
-                    rows.append((mention.score or 0.0, score, key in golds[sentence.document_id]))
-    table = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    return table[:, 0], table[:, 1], table[:, 2].astype(np.bool_)
+            yield window, some[window.sentence], sorted(ranges[window.sentence], key=lambda words: words.start)
+
+
+def _candidates(
+    recognizer: Recognizer, part: Part, windows: Iterable[tuple[Window, Sentence, list[range]]], *, bonus: float
+) -> NDArray[np.floating]:
+    """Of every mention at the lowest thresholds: its weakest link, its head–tail relation, whether it is right."""
+    texts = {document.id: document for document in part.documents}
+    golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
+    types, settings = recognizer.scheme.types, recognizer.decoding
+    rows: list[tuple[float, float, bool]] = []
+    lowest = _cut(GRID[0], recognizer.calibration.score_for(settings.threshold))
+    for window, sentence, ranges in windows:
+        relations = favoured(window.relations, window.names, bonus)
+        links, ends = relations.links, relations.ends
+        sure = Relations(links, (ends > lowest).astype(ends.dtype))  # so that scores are those of the links
+        for mention in decode(sure, types, threshold=lowest, k=settings.k, limit=settings.limit).mentions:
+            head, tail = window.words.start + mention.head, window.words.start + mention.tail
+            if owner(ranges, head, tail) == window.words:
+                score = float(ends[mention.head, mention.tail, types.index(mention.type)])
+                moved = replace(mention, words=tuple(window.words.start + word for word in mention.words))
+                key = _key(texts[sentence.document_id], entity_of(sentence, moved))
+                rows.append((mention.score or 0.0, score, key in golds[sentence.document_id]))
+    return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
 
 def _cut(moved: float, threshold: float) -> float:
