@@ -46,21 +46,36 @@ def test_few_entities_are_no_ground_for_a_map() -> None:
     assert alike(0.5) > 0.9
 
 
-def test_no_score_means_more_than_there_is() -> None:
-    map_ = Calibration((0.0, 0.5, 1.0), (0.2, 0.5, 0.8))
-    assert map_.score_for(0.1) == 0
-    assert 0.99 < map_.score_for(0.9) < 1
+def test_no_score_means_more_than_was_seen() -> None:
+    map_ = Calibration((-1.0, 0.0, 1.0), (-1.0, 0.0, 2.0))
+    assert map_(0.5) == 0.5
+    assert map_(0.1) == pytest.approx(0.1)
+    assert map_(1.0) == pytest.approx(1 / (1 + np.exp(-2)), abs=0.01)
+    assert 0.99 < map_.score_for(0.95) < 1
+    assert 0 <= map_.score_for(0.0) < 1e-9
+
+
+def test_scores_next_to_1_are_told_apart() -> None:
+    random = np.random.default_rng(4)
+    odds = random.uniform(5, 25, 20_000)  # 0.993 to 1 - 1e-11
+    right = random.uniform(0, 1, 20_000) < (odds - 5) / 20
+    scores = 1 / (1 + np.exp(-odds))
+    map_ = fit(scores, right)
+    assert map_ is not None
+    rows = reliability([map_(score) for score in scores], right)
+    assert len(rows) == 5
+    assert all(abs(row.score - row.right) < 0.03 for row in rows)
 
 
 @pytest.mark.parametrize(
     ("scores", "right"),
     [
-        ((0.0,), (0.0,)),
         ((0.0, 1.0), (0.5, 0.5)),
         ((0.0, 0.6, 0.5, 1.0), (0.0, 0.1, 0.2, 0.3)),
-        ((0.0, 0.9), (0.0, 1.0)),
         ((0.0, 0.5, 1.0), (0.0, 1.0)),
-        ((0.0, 1.0), (0.0, 1.5)),
+        ((0.0, 1.0), (0.0, float("inf"))),
+        ((0.0, float("nan")), (0.0, 1.0)),
+        ((0.0, 1.0), (0.0, 99.0)),
     ],
 )
 def test_a_map_that_does_not_rise_is_refused(scores: tuple[float, ...], right: tuple[float, ...]) -> None:

@@ -1,49 +1,83 @@
-"""Scores that say how often an entity with such a score is right: a monotone map, fitted on dev, kept in the model."""
+"""Scores that say how often an entity with such a score is right: a monotone map, fitted on dev, kept in the model.
+
+The map is one of log-odds, as scores crowd near 1: where a network is sure, 0.999 and 0.99999 differ as much as 0.9
+and 0.999.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gridner.errors import InvalidError
 
 FEWEST = 50  # entities that a map can be fitted to
 BINS = 20
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # of the ranges of a reliability table
-APART = 1e-4  # points, at least
-LAST_RISE = 1e-3  # of what is left to 1, from the last point to a score of 1
+RISE, APART = 1e-4, 0.01  # at least, from point to point: of the share that is right, of the log-odds of a score
+MOST = 36.0  # log-odds of a float that is not 1
+BEYOND = 100.0  # log-odds of the ends of the map, past all scores
+LAST_RISE = 0.1  # of the map from the last point to its end, where nothing was seen
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Points with straight lines between them, strictly rising, from a score of 0 to a score of 1."""
+    """Points with straight lines between them, strictly rising, in log-odds; without any, scores stay as they are.
 
-    scores: tuple[float, ...] = (0.0, 1.0)
-    right: tuple[float, ...] = (0.0, 1.0)
+    Below the first point odds fall as those of the scores do; above the last they hardly rise.
+    """
+
+    scores: tuple[float, ...] = ()
+    right: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for name, values in (("scores", self.scores), ("right", self.right)):
-            if len(values) < 2 or any(b <= a for a, b in pairwise(values)) or not 0 <= values[0] <= values[-1] <= 1:
-                raise InvalidError(f"calibration: {name} are {values!r:.80}, expected numbers that rise from 0 to 1")
-        if len(self.scores) != len(self.right) or (self.scores[0], self.scores[-1]) != (0, 1):
-            raise InvalidError(f"calibration: scores are {self.scores!r:.80}, expected one for each share, from 0 to 1")
+            if any(b <= a for a, b in pairwise(values)) or not all(isfinite(a) and abs(a) <= MOST for a in values):
+                raise InvalidError(f"calibration: {name} are {values!r:.80}, expected log-odds that rise")
+        if len(self.scores) != len(self.right):
+            raise InvalidError(f"calibration: {len(self.scores)} scores, expected {len(self.right)}, as many as shares")
 
     def __call__(self, score: float) -> float:
         """How often an entity with this score is right."""
-        return float(np.interp(score, self.scores, self.right))
+        if not self.scores:
+            return score
+        x, y = self._points()
+        return float(_share(np.interp(_odds(score), x, y)))
 
     def score_for(self, right: float) -> float:
-        """The score that means so much; 0 or just below 1 where no score does."""
-        return min(float(np.interp(right, self.right, self.scores)), 1 - 1e-6)
+        """The score that means so much; nearly 0 or nearly 1 where no score does."""
+        if self.scores:
+            x, y = self._points()
+            right = float(_share(np.interp(_odds(right), y, x)))
+        return min(right, 1 - 1e-15)
+
+    def _points(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        x, y = np.array(self.scores), np.array(self.right)
+        return (
+            np.concatenate(([x[0] - BEYOND], x, [x[-1] + BEYOND])),
+            np.concatenate(([y[0] - BEYOND], y, [y[-1] + LAST_RISE])),
+        )
+
+
+def _odds(share: ArrayLike) -> NDArray[np.floating]:
+    inside = np.clip(np.asarray(share, dtype=np.float64), 1 / (1 + np.exp(MOST)), 1 - 2.0**-53)
+    found: NDArray[np.floating] = np.clip(np.log(inside) - np.log1p(-inside), -MOST, MOST)
+    return found
+
+
+def _share(odds: ArrayLike) -> NDArray[np.floating]:
+    found: NDArray[np.floating] = 1 / (1 + np.exp(-np.asarray(odds, dtype=np.float64)))
+    return found
 
 
 def fit(scores: ArrayLike, right: ArrayLike) -> Calibration | None:
     """The map for scores of which some are right: isotonic regression on groups of equal size. None if too few."""
     order = np.argsort(np.asarray(scores, dtype=np.float64), kind="stable")
-    x, y = np.asarray(scores, dtype=np.float64)[order], np.asarray(right, dtype=np.float64)[order]
+    x, y = _odds(scores)[order], np.asarray(right, dtype=np.float64)[order]
     if len(x) < FEWEST:
         return None
     groups = np.array_split(np.arange(len(x)), min(BINS, len(x) // (FEWEST // 2)))
@@ -54,21 +88,19 @@ def fit(scores: ArrayLike, right: ArrayLike) -> Calibration | None:
         while len(merged) > 1 and merged[-1].close_to(merged[-2]):
             last = merged.pop()
             merged[-1] = merged[-1] + last
-    inside = [block for block in merged if APART < block.at < 1 - APART]
-    points = [(0.0, 0.0), *((block.at, block.rate) for block in inside)]
-    points.append((1.0, points[-1][1] + (1 - points[-1][1]) * LAST_RISE if inside else 1.0))
-    return Calibration(tuple(round(a, 6) for a, _ in points), tuple(round(b, 6) for _, b in points))
+    rates = _odds([block.rate for block in merged])
+    return Calibration(tuple(round(block.at, 6) for block in merged), tuple(round(float(rate), 6) for rate in rates))
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    scores: float
+    odds: float
     right: float
     count: int
 
     @property
     def at(self) -> float:
-        return self.scores / self.count
+        return self.odds / self.count
 
     @property
     def rate(self) -> float:
@@ -77,10 +109,10 @@ class _Block:
 
     def close_to(self, before: _Block) -> bool:
         """Whether the map would not rise from the block before to this one."""
-        return self.rate - before.rate < APART or self.at - before.at < APART
+        return self.rate - before.rate < RISE or self.at - before.at < APART
 
     def __add__(self, other: _Block) -> _Block:
-        return _Block(self.scores + other.scores, self.right + other.right, self.count + other.count)
+        return _Block(self.odds + other.odds, self.right + other.right, self.count + other.count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,13 +111,14 @@ def probabilities(scores: NDArray[np.floating], *, one_label: bool = False) -> N
     """Probabilities [..., labels] of scores, above 0.5 exactly where a tag is predicted.
 
     With any number of tags a cell, those whose score exceeds 0. With `one_label` (W2NER, whose last score is that of
-    "none") the one with the best score: its lead over the best of the others is what counts.
+    "none") the one with the best score: its lead over the best of the others is what counts. In double precision, so
+    that those near 1 can be told apart.
     """
     if one_label:
         order = np.sort(scores, axis=-1)
         best, second = order[..., -1:], order[..., -2:-1]
         scores = (scores - np.where(scores == best, second, best))[..., :-1]
-    found: NDArray[np.floating] = 1 / (1 + np.exp(-scores.clip(-50, 50)))
+    found: NDArray[np.floating] = 1 / (1 + np.exp(-scores.astype(np.float64).clip(-50, 50)))
     return found
 
 

@@ -207,7 +207,7 @@ def _calibrate(trained: TrainedModel, dev: Part, notes: Notes) -> dict[str, Any]
         notes.add("too few entities found on dev to calibrate scores", f"{len(scores)} entities")
         return {}
     decoding = trained.checkpoint.config.decoding
-    moved = replace(decoding, threshold=round(calibration(decoding.threshold), 4))
+    moved = replace(decoding, threshold=round(calibration(decoding.threshold), 6))
     config = replace(trained.checkpoint.config, decoding=moved)
     trained.checkpoint = replace(trained.checkpoint, config=config, calibration=calibration)
     both = {"raw": scores, "calibrated": [calibration(score) for score in scores]}
