@@ -12,9 +12,9 @@ from gridner.batches import Arrays, Pieces
 from gridner.config import Config, config_from
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes
+from gridner.parts import Part, part_of
 from gridner.sentences import Sentence
 from gridner.tags import TagScheme
-from gridner.training.data import Part, part_of
 
 TEXTS = (
     "Pain in left arm and shoulder.",

@@ -11,10 +11,10 @@ ROOT = Path(gridner.__file__).parent
 LAYERS = [
     {"errors"},
     {"documents", "split", "sentences", "windows"},
-    {"formats", "items", "evaluate", "significance", "draw", "flat", "lexicon", "report"},
+    {"formats", "items", "evaluate", "significance", "draw", "flat", "lexicon", "parts", "report"},
     {"tags", "decode"},
     {"calibration", "config", "batches", "augment", "checkpoint", "recognizer", "onnx_engine", "oracle", "statistics"},
-    {"model", "loss"},
+    {"model", "loss", "card", "tuning"},
     {"trained", "training", "export", "quantize"},
     {"loading"},
     {"cli", "__main__"},
@@ -27,6 +27,7 @@ BESIDE = {
     ("windows", "sentences"),
     ("evaluate", "items"),
     ("lexicon", "formats"),
+    ("parts", "formats"),
     ("significance", "evaluate"),
     ("report", "evaluate"),
     ("decode", "tags"),
@@ -105,3 +106,7 @@ def test_importing_gridner_loads_nothing_heavy() -> None:
 
 def test_the_command_line_starts_without_heavy_imports() -> None:
     assert not loaded_by("import gridner.cli") & {"torch", "transformers", "spacy", "numpy"}
+
+
+def test_tuning_needs_no_torch() -> None:
+    assert not loaded_by("import gridner.tuning, gridner.card") & {"torch", "transformers"}

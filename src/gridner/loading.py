@@ -12,16 +12,19 @@ from gridner.errors import UsageError
 from gridner.lexicon import Lexicon, read_lexicon
 from gridner.recognizer import Recognizer
 
+SHIPPED = Path(__file__).parent / "models" / "craft"
+
 
 def load(
-    model: str | Path, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
+    model: str | Path | None = None, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
 ) -> Recognizer:
     """A recognizer on a model, with its own decoding settings but for those given (such as `threshold=0.3`).
 
+    Without a folder it is the model that comes with gridner: cells, biological processes and diseases in English.
     `lexicon` is a file of names beside those that the model has, a type, a tab and a name a line; with "none" it uses
     no names at all.
     """
-    recognizer = _load(model, threads, decoding)
+    recognizer = _load(SHIPPED if model is None else model, threads, decoding)
     if lexicon == "none":
         recognizer.lexicon = Lexicon()
     elif lexicon is not None:

@@ -71,6 +71,8 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> TrainedModel:
         """From a directory, or from the hub by its name there."""
+        if Path(pretrained_model_name_or_path).is_dir():
+            return cls.load(pretrained_model_name_or_path)
         try:
             return super().from_pretrained(pretrained_model_name_or_path, **options)
         except GridnerError:
@@ -113,8 +115,6 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         token: str | bool | None,
         **_: Any,
     ) -> TrainedModel:
-        if Path(model_id).is_dir():
-            return cls.load(model_id)
         folder = snapshot_download(
             model_id,
             revision=revision,

@@ -5,7 +5,8 @@ import pytest
 from gridner.config import Config
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
-from gridner.training.data import Part, TrainingSet, is_discontinuous, part_of
+from gridner.parts import Part, part_of
+from gridner.training.data import TrainingSet, is_discontinuous
 from gridner.training.runs import folds_of, hold_out
 from small import documents, part, tiny_config, word_pieces
 

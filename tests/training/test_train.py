@@ -21,9 +21,9 @@ from gridner.checkpoint import ABOUT, WEIGHTS
 from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read
+from gridner.parts import part_of
 from gridner.trained import TrainedModel
 from gridner.training import Task, train
-from gridner.training.data import part_of
 from gridner.training.loop import _set_rates
 from gridner.training.runs import folds_of, hold_out, spread, summary, train_all
 from gridner.training.snapshot import State

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from gridner.cli import convert, evaluate, export, info, predict, show, stats, train
+from gridner.cli import convert, evaluate, export, info, predict, show, stats, train, tune
 from gridner.errors import GridnerError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command("convert")(convert.convert)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(evaluate.compare)
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("export")(export.export)
 app.command("info")(info.info)
 

@@ -30,7 +30,7 @@ from gridner.errors import Notes, UsageError
 from gridner.lexicon import Lexicon, read_lexicon
 
 if TYPE_CHECKING:
-    from gridner.training.data import Part
+    from gridner.parts import Part
 
 DEV_SHARE = 0.1
 
@@ -99,7 +99,7 @@ def train(
         changes.append(f"train.seeds=[{seeds}]")
     chosen = read_config(config, changes)
     _check_extra()
-    from gridner.training.data import part_of
+    from gridner.parts import part_of
     from gridner.training.runs import folds_of, hold_out, summary, train_all
     from gridner.training.stopping import Stopped
     from gridner.training.task import Task

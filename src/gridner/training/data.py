@@ -1,9 +1,7 @@
-"""Documents → training examples, and the steps of an epoch: a function of the seed and the epoch alone."""
+"""Sentences → training examples, and the steps of an epoch: a function of the seed and the epoch alone."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -11,10 +9,9 @@ from random import Random
 from gridner.augment import Coordinations
 from gridner.batches import Encoded, Pieces
 from gridner.config import Config
-from gridner.documents import Document, extent
 from gridner.errors import Notes, UsageError
-from gridner.formats.jsonl import to_json
-from gridner.sentences import Mention, Sentence, align
+from gridner.parts import Part
+from gridner.sentences import Mention, Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,50 +25,6 @@ class Example:
     def cells(self) -> int:
         """The size of its grid."""
         return len(self.words.words) ** 2
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a corpus, aligned: train, dev or test."""
-
-    documents: tuple[Document, ...]
-    sentences: tuple[Sentence, ...]
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The entity types, sorted."""
-        return tuple(sorted({entity.type for document in self.documents for entity in document.entities}))
-
-    def about(self) -> dict[str, object]:
-        """Counts and a hash, without any text: what a model card may say."""
-        digest = hashlib.sha256()
-        for document in sorted(self.documents, key=lambda document: document.id):
-            digest.update(json.dumps(to_json(document), sort_keys=True).encode())
-        entities = [entity for document in self.documents for entity in document.entities]
-        return {
-            "documents": len(self.documents),
-            "sentences": len(self.sentences),
-            "entities": len(entities),
-            "discontinuous": sum(
-                len(extent(document.text, entity)) > 1 for document in self.documents for entity in document.entities
-            ),
-            "types": {name: sum(entity.type == name for entity in entities) for name in self.types},
-            "sha256": digest.hexdigest(),
-        }
-
-
-def part_of(documents: Iterable[Document], *, notes: Notes, name: str) -> Part:
-    """Documents with their sentences and mentions. Entities that words or sentences cut are counted."""
-    kept: list[Document] = []
-    sentences: list[Sentence] = []
-    for document in documents:
-        aligned = align(document)
-        for entity, why in aligned.cut:
-            what = "left out of training" if name == "train" else "counts as missed"
-            notes.add(f"{name}: entity that {why.value}, {what}", f"{document.id}: {entity.type}")
-        kept.append(document)
-        sentences += aligned.sentences
-    return Part(tuple(kept), tuple(sentences))
 
 
 def is_discontinuous(mention: Mention) -> bool:

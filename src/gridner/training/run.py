@@ -5,11 +5,10 @@ from __future__ import annotations
 import atexit
 import csv
 import io
-import json
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,31 +16,27 @@ from typing import Any
 import torch
 from accelerate import Accelerator, InitProcessGroupKwargs
 
-from gridner.calibration import fit, reliability
+from gridner.card import card_of, versions
 from gridner.checkpoint import Checkpoint
-from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.evaluate import Evaluation
 from gridner.formats.files import write_text, write_whole
-from gridner.formats.jsonl import to_json
 from gridner.lexicon import names_of
 from gridner.model.toe import Toe
 from gridner.recognizer import Recognizer
 from gridner.report import evaluation_json
 from gridner.tags import TagScheme
 from gridner.trained import TrainedModel, recognizer_of
-from gridner.training.card import card_of, versions
 from gridner.training.curves import draw_curves
-from gridner.training.data import Part, TrainingSet
+from gridner.training.data import TrainingSet
 from gridner.training.loop import Loop, Watcher
 from gridner.training.memory import quick
-from gridner.training.scoring import Replayed, evaluation_of, predictions, scored, tuned
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
 from gridner.training.stopping import Stop
 from gridner.training.task import SNAPSHOT, SPARE, Task, check_parts, finished, identity_of, prepare
+from gridner.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
 
-LOWEST = 0.05  # score of the entities that scores are calibrated on
 PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
 
 
@@ -174,13 +169,10 @@ def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
 
 
 def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
-    """Choose the thresholds, score, and write the model with all that goes with it."""
-    config = trained.checkpoint.config
-    if config.train.tune_thresholds and task.dev is not None:
-        config = replace(config, decoding=tuned(trained.recognizer(), task.dev).decoding)
-    trained.checkpoint = replace(trained.checkpoint, config=config)
-    if config.train.calibrate and task.dev is not None:
-        facts["reliability"] = _calibrate(trained, task.dev, notes)
+    """Choose the decoding settings, score, and write the model with all that goes with it."""
+    if task.dev is not None:
+        trained.checkpoint, meaning = settled(trained.checkpoint, trained.recognizer(), task.dev, notes)
+        facts["reliability"] = meaning
     facts["scores"] = {}
     for name, part in task.parts.items():
         if name != "train":
@@ -191,39 +183,13 @@ def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, An
                 _write(task.output / f"{name}.ids", "".join(f"{document.id}\n" for document in part.documents))
     facts["notes"] = {what: count for what, count, _ in notes}
     _write(task.output / "log.csv", _csv(state.history))
-    draw_curves(state.history, task.output / "curves.png", title=f"{config.model.architecture}, seed {facts['seed']}")
+    title = f"{task.config.model.architecture}, seed {facts['seed']}"
+    draw_curves(state.history, task.output / "curves.png", title=title)
     trained.checkpoint = replace(trained.checkpoint, training=facts)
     trained.card = card_of(trained.checkpoint)
     trained.save_pretrained(task.output)
     shutil.rmtree(task.output / SNAPSHOT)
     return facts
-
-
-def _calibrate(trained: TrainedModel, dev: Part, notes: Notes) -> dict[str, Any]:
-    """Let scores say how often such entities are right on dev. What is found by default stays the same."""
-    scores, right = scored(trained.recognizer(), dev, threshold=LOWEST)
-    calibration = fit(scores, right)
-    if calibration is None:
-        notes.add("too few entities found on dev to calibrate scores", f"{len(scores)} entities")
-        return {}
-    decoding = trained.checkpoint.config.decoding
-    moved = replace(decoding, threshold=round(calibration(decoding.threshold), 6))
-    config = replace(trained.checkpoint.config, decoding=moved)
-    trained.checkpoint = replace(trained.checkpoint, config=config, calibration=calibration)
-    both = {"raw": scores, "calibrated": [calibration(score) for score in scores]}
-    return {name: [asdict(row) for row in reliability(some, right)] for name, some in both.items()}
-
-
-def answers(documents: Sequence[Document]) -> str:
-    """Predictions as JSON lines without the texts: ids, types, offsets and scores."""
-    lines = []
-    for document in documents:
-        item = to_json(replace(document, sentences=None, meta={}))
-        del item["text"]
-        for entity in item["entities"]:
-            entity["score"] = round(entity["score"], 4)
-        lines.append(json.dumps(item, ensure_ascii=False))
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _model_of(task: Task, start: Start, notes: Notes) -> TrainedModel:

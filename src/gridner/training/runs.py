@@ -14,7 +14,7 @@ from typing import Any
 from gridner.documents import Document
 from gridner.errors import Notes, OutputError, UsageError
 from gridner.formats.files import write_text, write_whole
-from gridner.training.data import Part
+from gridner.parts import Part
 from gridner.training.loop import Watcher
 from gridner.training.run import train
 from gridner.training.task import Task, check_parts

@@ -15,7 +15,7 @@ from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
 from gridner.errors import Notes, OutputError, UsageError
 from gridner.lexicon import Lexicon
-from gridner.training.data import Part
+from gridner.parts import Part
 from gridner.training.snapshot import differences
 
 SNAPSHOT = "snapshot"

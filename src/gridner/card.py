@@ -36,6 +36,7 @@ def card_of(checkpoint: Checkpoint) -> str:
         "",
         "```sh",
         training["command"],
+        *([training["tuned"]] if "tuned" in training else []),
         "```",
         "",
         "## Data",
@@ -58,6 +59,11 @@ def card_of(checkpoint: Checkpoint) -> str:
     if training.get("reliability"):
         lines += ["", "## What a score means", "", *_reliability(training["reliability"]["calibrated"])]
     decoding = checkpoint.config.decoding
+    if training.get("tuned"):
+        lines += [
+            "",
+            "The second command chose thresholds, names and calibration anew, on these dev documents.",
+        ]
     if checkpoint.config.train.tune_thresholds and "dev" in training["scores"]:
         lines += [
             "",

@@ -10,7 +10,7 @@ from gridner.config import DecodingConfig
 from gridner.lexicon import names_of
 from gridner.recognizer import Recognizer
 from gridner.tags import TagScheme
-from gridner.training.scoring import BONUSES, GRID, Replayed, evaluation_of, predictions, scored, tuned
+from gridner.tuning import BONUSES, GRID, Replayed, evaluation_of, predictions, scored, tuned
 from small import Gold, part, word_pieces
 
 

@@ -1,28 +1,34 @@
-"""Scores of a network on documents, and decoding settings chosen by them."""
+"""Scores of a network on documents, and the decoding settings and the calibration that are chosen by them."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridner.batches import Arrays
+from gridner.calibration import fit, reliability
+from gridner.checkpoint import Checkpoint
 from gridner.config import DecodingConfig
 from gridner.decode import decode
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import Notes
 from gridner.evaluate import Evaluation
+from gridner.formats.jsonl import to_json
+from gridner.parts import Part
 from gridner.recognizer import TOGETHER, Engine, Recognizer, Window
 from gridner.sentences import Sentence, entity_of
 from gridner.tags import Relations, favoured
-from gridner.training.data import Part
 from gridner.windows import owner
 
 GRID = (*np.arange(0.05, 0.951, 0.05).round(2).tolist(),)  # thresholds that are tried
 BONUSES = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0)  # likewise, of names
+LOWEST = 0.05  # score of the entities that scores are calibrated on
 Key = tuple[str, tuple[Fragment, ...]]
 
 
@@ -93,6 +99,34 @@ def tuned(recognizer: Recognizer, part: Part) -> Tuned:
     return best
 
 
+def settled(
+    checkpoint: Checkpoint, recognizer: Recognizer, part: Part, notes: Notes
+) -> tuple[Checkpoint, dict[str, Any]]:
+    """A model with the decoding settings and the calibration that suit documents best, and what its scores mean there.
+
+    Its own settings say whether either is asked for. Calibrated scores change nothing in what is found by default.
+    """
+    recognizer = replace(recognizer, engine=Replayed(recognizer.engine))
+    config = checkpoint.config
+    if config.train.tune_thresholds:
+        recognizer = replace(recognizer, decoding=tuned(recognizer, part).decoding)
+        config = replace(config, decoding=recognizer.decoding)
+        checkpoint = replace(checkpoint, config=config)
+    if not config.train.calibrate:
+        return checkpoint, {}
+    scores, right = scored(recognizer, part, threshold=LOWEST)
+    calibration = fit(scores, right)
+    if calibration is None:
+        notes.add("too few entities found on dev to calibrate scores", f"{len(scores)} entities")
+        return checkpoint, {}
+    moved = replace(config.decoding, threshold=round(calibration(config.decoding.threshold), 6))
+    both = {"raw": scores, "calibrated": [calibration(score) for score in scores]}
+    return (
+        replace(checkpoint, config=replace(config, decoding=moved), calibration=calibration),
+        {name: [asdict(row) for row in reliability(some, right)] for name, some in both.items()},
+    )
+
+
 def scored(recognizer: Recognizer, part: Part, *, threshold: float) -> tuple[list[float], list[bool]]:
     """The scores of all entities above a threshold, and which of them are right."""
     lenient = replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
@@ -103,6 +137,18 @@ def scored(recognizer: Recognizer, part: Part, *, threshold: float) -> tuple[lis
             scores.append(entity.score or 0.0)
             right.append(_key(gold, entity) in keys)
     return scores, right
+
+
+def answers(documents: Sequence[Document]) -> str:
+    """Predictions as JSON lines without the texts: ids, types, offsets and scores."""
+    lines = []
+    for document in documents:
+        item = to_json(replace(document, sentences=None, meta={}))
+        del item["text"]
+        for entity in item["entities"]:
+            entity["score"] = round(entity["score"], 4)
+        lines.append(json.dumps(item, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _windows(recognizer: Recognizer, part: Part) -> Iterator[tuple[Window, Sentence, list[range]]]:

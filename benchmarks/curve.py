@@ -1,0 +1,99 @@
+"""Precision and recall of a model by the score that its entities must exceed: a table and a picture.
+
+    python benchmarks/curve.py craft/dev docs/precision-recall.png [--model MODEL]
+
+Without --model it is the model that comes with gridner.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from gridner import Document, Entity, load, read
+from gridner.documents import extent
+from gridner.loading import SHIPPED
+from measure import machine, table
+
+LOWEST = 0.02
+SHOWN = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+COLOURS = {"all entities": "#0b6e99", "discontinuous only": "#c4541a"}
+Key = tuple[object, ...]
+
+
+class Curve:
+    """Entities found, by falling score, and whether they are right; and how many there are to find."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[float, bool]] = []
+        self.gold = 0
+
+    def add(self, gold: set[Key], answer: dict[Key, float]) -> None:
+        """The entities of a document."""
+        self.gold += len(gold)
+        self.found += [(score, key in gold) for key, score in answer.items()]
+
+    def at(self, threshold: float) -> tuple[float, float, float]:
+        """Precision, recall and F1 of what exceeds a score."""
+        kept = [right for score, right in self.found if score > threshold]
+        right = sum(kept)
+        return right / max(1, len(kept)), right / max(1, self.gold), 2 * right / max(1, len(kept) + self.gold)
+
+
+def keys(document: Document, entities: Sequence[Entity], *, gaps: bool) -> dict[Key, float]:
+    """What makes an entity right, with its score; all, or only those with gaps."""
+    found = {(entity.type, *extent(document.text, entity)): entity.score or 0.0 for entity in entities}
+    return {key: score for key, score in found.items() if len(key) > 2 or not gaps}
+
+
+def draw(curves: dict[str, Curve], default: float, path: Path) -> None:
+    figure = Figure(figsize=(6, 4.2), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    for name, curve in curves.items():
+        scores = sorted({score for score, _ in curve.found})
+        points = [curve.at(score - 1e-9) for score in scores]
+        colour = COLOURS[name]
+        axes.plot([100 * r for _, r, _ in points], [100 * p for p, _, _ in points], color=colour, label=name)
+        for threshold, marker in ((default, "o"), (0.2, "<"), (0.8, ">")):
+            precision, recall, _ = curve.at(threshold)
+            axes.plot(100 * recall, 100 * precision, marker, color=colour, markersize=6)
+            label = f"{threshold:.2f}" + (" (default)" if threshold == default else "")
+            axes.annotate(label, (100 * recall, 100 * precision), xytext=(6, 5), textcoords="offset points", fontsize=8)
+    axes.set(xlabel="recall, %", ylabel="precision, %", xlim=(0, 100), ylim=(0, 101))
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower left", frameon=False)
+    figure.savefig(path, format="png", metadata={"Software": None})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("picture", type=Path)
+    parser.add_argument("--model", type=Path, default=SHIPPED)
+    parser.add_argument("--format", default="auto")
+    options = parser.parse_args()
+    default = load(options.model).decoding.threshold
+    recognizer = load(options.model, threshold=LOWEST)
+    curves = {name: Curve() for name in COLOURS}
+    documents = list(read(options.corpus, options.format))
+    for gold, answer in zip(documents, recognizer.pipe(documents), strict=True):
+        for name, curve in curves.items():
+            gaps = name != "all entities"
+            curve.add(set(keys(gold, gold.entities, gaps=gaps)), keys(gold, answer.entities, gaps=gaps))
+    draw(curves, default, options.picture)
+    rows = []
+    for threshold in sorted({*SHOWN, default}):
+        label = f"{threshold:.2f}" + (" (default)" if threshold == default else "")
+        values = [value for curve in curves.values() for value in curve.at(threshold)]
+        rows.append([label, *(f"{100 * value:.1f}" for value in values)])
+    print(machine() + "\n")
+    print(table(["score above", "P", "R", "F1", "discontinuous: P", "R", "F1"], rows))
+
+
+if __name__ == "__main__":
+    main()
