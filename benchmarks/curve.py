@@ -43,6 +43,19 @@ class Curve:
         right = sum(kept)
         return right / max(1, len(kept)), right / max(1, self.gold), 2 * right / max(1, len(kept) + self.gold)
 
+    def points(self) -> list[tuple[float, float]]:
+        """Precision and recall of the best, the two best and so on."""
+        found, right = [], 0
+        for number, (_, ok) in enumerate(sorted(self.found, reverse=True), start=1):
+            right += ok
+            found.append((right / number, right / max(1, self.gold)))
+        return found
+
+
+def label(threshold: float, default: float) -> str:
+    """A threshold, and whether it is the model's own."""
+    return f"{threshold:.2f}" if threshold != default else f"{threshold:.3f} (default)"
+
 
 def keys(document: Document, entities: Sequence[Entity], *, gaps: bool) -> dict[Key, float]:
     """What makes an entity right, with its score; all, or only those with gaps."""
@@ -55,15 +68,19 @@ def draw(curves: dict[str, Curve], default: float, path: Path) -> None:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for name, curve in curves.items():
-        scores = sorted({score for score, _ in curve.found})
-        points = [curve.at(score - 1e-9) for score in scores]
+        points = curve.points()
         colour = COLOURS[name]
-        axes.plot([100 * r for _, r, _ in points], [100 * p for p, _, _ in points], color=colour, label=name)
+        axes.plot([100 * r for _, r in points], [100 * p for p, _ in points], color=colour, label=name)
         for threshold, marker in ((default, "o"), (0.2, "<"), (0.8, ">")):
             precision, recall, _ = curve.at(threshold)
             axes.plot(100 * recall, 100 * precision, marker, color=colour, markersize=6)
-            label = f"{threshold:.2f}" + (" (default)" if threshold == default else "")
-            axes.annotate(label, (100 * recall, 100 * precision), xytext=(6, 5), textcoords="offset points", fontsize=8)
+            axes.annotate(
+                label(threshold, default),
+                (100 * recall, 100 * precision),
+                xytext=(6, 5),
+                textcoords="offset points",
+                fontsize=8,
+            )
     axes.set(xlabel="recall, %", ylabel="precision, %", xlim=(0, 100), ylim=(0, 101))
     axes.grid(alpha=0.3)
     axes.legend(loc="lower left", frameon=False)
@@ -88,9 +105,8 @@ def main() -> None:
     draw(curves, default, options.picture)
     rows = []
     for threshold in sorted({*SHOWN, default}):
-        label = f"{threshold:.2f}" + (" (default)" if threshold == default else "")
         values = [value for curve in curves.values() for value in curve.at(threshold)]
-        rows.append([label, *(f"{100 * value:.1f}" for value in values)])
+        rows.append([label(threshold, default), *(f"{100 * value:.1f}" for value in values)])
     print(machine() + "\n")
     print(table(["score above", "P", "R", "F1", "discontinuous: P", "R", "F1"], rows))
 

@@ -51,8 +51,16 @@ def test_no_score_means_more_than_was_seen() -> None:
     assert map_(0.5) == 0.5
     assert map_(0.1) == pytest.approx(0.1)
     assert map_(1.0) == pytest.approx(1 / (1 + np.exp(-2)), abs=0.01)
-    assert 0.99 < map_.score_for(0.95) < 1
+    assert map_.score_for(0.95) == 1.0  # so nothing exceeds it
     assert 0 <= map_.score_for(0.0) < 1e-9
+
+
+def test_below_what_was_looked_at_a_score_means_no_more_than_it_says() -> None:
+    map_ = fit([0.6] * 100, [True] * 100, lowest=0.05)
+    assert map_ is not None
+    assert map_(0.6) > 0.98
+    assert map_(0.05) == pytest.approx(0.05)
+    assert map_(0.01) == pytest.approx(0.01)
 
 
 def test_scores_next_to_1_are_told_apart() -> None:
@@ -79,5 +87,5 @@ def test_scores_next_to_1_are_told_apart() -> None:
     ],
 )
 def test_a_map_that_does_not_rise_is_refused(scores: tuple[float, ...], right: tuple[float, ...]) -> None:
-    with pytest.raises(InvalidError, match="calibration"):
+    with pytest.raises(InvalidError, match=r"calibration: .*odds"):
         Calibration(scores, right)

@@ -61,9 +61,11 @@ def test_a_model_is_suited_to_a_corpus(model: Path, corpus: Path, tmp_path: Path
     assert [len(one["entities"]) for one in answers] == [
         len(document.entities) for document in load(tmp_path / "new").pipe(documents())
     ]
-    again = gridner("tune", "--model", tmp_path / "new", "--dev", corpus, "--output", tmp_path / "again")
-    assert again.returncode == 0
+    for _ in range(2):
+        again = gridner("tune", "--model", tmp_path / "new", "--dev", corpus, "--output", tmp_path / "again", "--force")
+        assert again.returncode == 0, again.stderr
     assert read_checkpoint(tmp_path / "again")[0].config == new.config  # where it started from does not matter
+    assert (tmp_path / "again" / "README.md").read_text().count("gridner tune") == 2
 
 
 def test_names_are_added_or_left_out(model: Path, corpus: Path, tmp_path: Path) -> None:
@@ -75,7 +77,21 @@ def test_names_are_added_or_left_out(model: Path, corpus: Path, tmp_path: Path) 
         assert done.returncode == 0, done.stderr
         checkpoint, _ = read_checkpoint(output)
         assert set(map(str, checkpoint.lexicon)) == expected
-        assert bool(checkpoint.config.decoding.name_bonus) <= bool(expected)
+        assert (output / "names.tsv").exists() == bool(expected)
+    text = "A brand new ache."
+    without = tmp_path / "with-none"
+    assert load(without, lexicon=tmp_path / "names.tsv").decoding.name_bonus  # names that are given later count
+    assert load(tmp_path / "with-names")(text).entities
+
+
+def test_many_documents_give_scores_a_meaning(model: Path, tmp_path: Path) -> None:
+    many = [replace(document, id=f"{n}-{document.id}") for n in range(12) for document in documents()]
+    write(many, tmp_path / "many.jsonl")
+    done = gridner("tune", "--model", model, "--dev", tmp_path / "many.jsonl", "--output", tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    assert "too few" not in done.stderr
+    assert read_checkpoint(tmp_path / "new")[0].calibration != Calibration()
+    assert "## What a score means" in (tmp_path / "new" / "README.md").read_text()
 
 
 def test_bad_input_is_said_in_a_line(model: Path, corpus: Path, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_a_dense_grid_is_answered_within_the_caps() -> None:
     assert decoded.capped_mentions > 0
 
 
-@pytest.mark.parametrize("setting", [{"threshold": 1.0}, {"threshold": -0.1}, {"k": 0}, {"limit": 0}])
+@pytest.mark.parametrize("setting", [{"threshold": 1.1}, {"threshold": -0.1}, {"k": 0}, {"limit": 0}])
 def test_impossible_settings_are_refused(setting: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="expected"):
         decode(Relations(np.zeros((1, 1)), np.zeros((1, 1, 1))), ("A",), **setting)  # type: ignore[arg-type]

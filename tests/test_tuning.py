@@ -1,4 +1,6 @@
 from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -6,11 +8,13 @@ from numpy.typing import NDArray
 
 from gridner.batches import Arrays
 from gridner.calibration import fit
+from gridner.checkpoint import read_checkpoint
 from gridner.config import DecodingConfig
+from gridner.errors import Notes
 from gridner.lexicon import names_of
 from gridner.recognizer import Recognizer
 from gridner.tags import TagScheme
-from gridner.tuning import BONUSES, GRID, Replayed, evaluation_of, predictions, scored, tuned
+from gridner.tuning import BONUSES, GRID, Replayed, evaluation_of, predictions, scored, settled, tuned
 from small import Gold, part, word_pieces
 
 
@@ -65,6 +69,9 @@ def test_a_batch_is_scored_once() -> None:
     assert calls > 1
     assert predictions(replayed, part()) == first == predictions(recognizer, part())
     assert counted.calls == calls
+    little = replace(replayed, engine=Replayed(counted, room=0))
+    assert predictions(little, part()) == predictions(little, part()) == first
+    assert counted.calls == 3 * calls
 
 
 def unsure(seed: int, **decoding: object) -> Recognizer:
@@ -103,6 +110,48 @@ def test_predictions_replace_the_entities_of_their_documents() -> None:
     assert [document.id for document in found] == [document.id for document in part().documents]
     assert [document.text for document in found] == [document.text for document in part().documents]
     assert all(entity.score is not None for document in found for entity in document.entities)
+
+
+def test_types_that_nobody_marked_do_not_count() -> None:
+    sentences = part().sentences
+    pieces, scheme = word_pieces(sentences), TagScheme(("Other", "Sign"))
+
+    class Both(Unsure):
+        """Signs with some noise, and others everywhere."""
+
+        def scores(self, batch: Arrays) -> NDArray[np.floating]:
+            scores = super().scores(batch)
+            scores[..., scheme.channels["HTW"].start] = 9.0
+            return scores
+
+    both = Recognizer(Both(Gold(sentences, pieces, scheme), 1), pieces, scheme, DecodingConfig(k=50))
+    assert tuned(both, part(), types=["Sign"]).f1 > 2 * tuned(both, part()).f1
+    all_scores, _ = scored(both, part(), threshold=0.05)
+    some_scores, right = scored(both, part(), threshold=0.05, types=["Sign"])
+    assert 0 < len(some_scores) == len(right) < len(all_scores)
+
+
+@pytest.mark.parametrize("sure", [0.0, 8.0, 20.0])
+def test_what_is_found_by_default_stays_however_sure_a_network_is(exported: Path, sure: float) -> None:
+    class Sure(Unsure):
+        def scores(self, batch: Arrays) -> NDArray[np.floating]:
+            scores = super().scores(batch)
+            surer: NDArray[np.floating] = scores + sure * np.sign(scores)
+            return surer
+
+    recognizer = unsure(5)
+    recognizer = replace(recognizer, engine=Sure(recognizer.engine.gold, 5))  # type: ignore[attr-defined]
+    checkpoint, _ = read_checkpoint(exported)
+    config = replace(checkpoint.config, decoding=recognizer.decoding)
+    config = replace(config, train=replace(config.train, calibrate=True, tune_thresholds=False))
+    notes = Notes()
+    with patch("gridner.calibration.FEWEST", 10):
+        after, meaning = settled(replace(checkpoint, config=config), recognizer, part(), notes=notes)
+    assert meaning["calibrated"]
+    assert after.calibration.score_for(after.config.decoding.threshold) == pytest.approx(0.5, abs=1e-6)
+    before = predictions(recognizer, part())
+    chosen = replace(recognizer, decoding=after.config.decoding, calibration=after.calibration)
+    assert predictions(chosen, part()) == before
 
 
 def test_calibrated_scores_say_how_often_they_are_right_and_change_nothing_by_default() -> None:

@@ -31,32 +31,33 @@ class Calibration:
     Below the first point odds fall as those of the scores do; above the last they hardly rise.
     """
 
-    scores: tuple[float, ...] = ()
-    right: tuple[float, ...] = ()
+    score_odds: tuple[float, ...] = ()
+    right_odds: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, values in (("scores", self.scores), ("right", self.right)):
+        for name, values in (("score_odds", self.score_odds), ("right_odds", self.right_odds)):
             if any(b <= a for a, b in pairwise(values)) or not all(isfinite(a) and abs(a) <= MOST for a in values):
                 raise InvalidError(f"calibration: {name} are {values!r:.80}, expected log-odds that rise")
-        if len(self.scores) != len(self.right):
-            raise InvalidError(f"calibration: {len(self.scores)} scores, expected {len(self.right)}, as many as shares")
+        if len(self.score_odds) != len(self.right_odds):
+            raise InvalidError(f"calibration: {len(self.score_odds)} score_odds, expected {len(self.right_odds)}")
 
     def __call__(self, score: float) -> float:
         """How often an entity with this score is right."""
-        if not self.scores:
+        if not self.score_odds:
             return score
         x, y = self._points()
         return float(_share(np.interp(_odds(score), x, y)))
 
     def score_for(self, right: float) -> float:
-        """The score that means so much; nearly 0 or nearly 1 where no score does."""
-        if self.scores:
-            x, y = self._points()
-            right = float(_share(np.interp(_odds(right), y, x)))
-        return min(right, 1 - 1e-15)
+        """The score that means so much; 1, which none exceeds, where no score does."""
+        if not self.score_odds:
+            return right
+        x, y = self._points()
+        odds = float(_odds(right))
+        return 1.0 if odds >= y[-1] else float(_share(np.interp(odds, y, x)))
 
     def _points(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        x, y = np.array(self.scores), np.array(self.right)
+        x, y = np.array(self.score_odds), np.array(self.right_odds)
         return (
             np.concatenate(([x[0] - BEYOND], x, [x[-1] + BEYOND])),
             np.concatenate(([y[0] - BEYOND], y, [y[-1] + LAST_RISE])),
@@ -74,8 +75,11 @@ def _share(odds: ArrayLike) -> NDArray[np.floating]:
     return found
 
 
-def fit(scores: ArrayLike, right: ArrayLike) -> Calibration | None:
-    """The map for scores of which some are right: isotonic regression on groups of equal size. None if too few."""
+def fit(scores: ArrayLike, right: ArrayLike, *, lowest: float = 0.0) -> Calibration | None:
+    """The map for scores of which some are right: isotonic regression on groups of equal size. None if too few.
+
+    Below `lowest` none were looked at: such a score means no more than it says.
+    """
     order = np.argsort(np.asarray(scores, dtype=np.float64), kind="stable")
     x, y = _odds(scores)[order], np.asarray(right, dtype=np.float64)[order]
     if len(x) < FEWEST:
@@ -88,8 +92,11 @@ def fit(scores: ArrayLike, right: ArrayLike) -> Calibration | None:
         while len(merged) > 1 and merged[-1].close_to(merged[-2]):
             last = merged.pop()
             merged[-1] = merged[-1] + last
-    rates = _odds([block.rate for block in merged])
-    return Calibration(tuple(round(block.at, 6) for block in merged), tuple(round(float(rate), 6) for rate in rates))
+    points = [(block.at, float(_odds(block.rate))) for block in merged]
+    first = float(_odds(lowest))
+    if lowest and points[0][0] > first + APART and points[0][1] > first + APART:
+        points.insert(0, (first, first))
+    return Calibration(tuple(round(at, 6) for at, _ in points), tuple(round(rate, 6) for _, rate in points))
 
 
 @dataclass(frozen=True, slots=True)

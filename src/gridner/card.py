@@ -31,13 +31,7 @@ def card_of(checkpoint: Checkpoint) -> str:
         f"Discontinuous named-entity recognition: {model.architecture.upper()} on `{model.encoder}`, "
         f"tags {model.tags}, {f'TREM with {model.rounds} rounds' if model.trem else 'without TREM'}.",
         "",
-        f"Trained with seed {training['seed']} for {training['epochs']} epochs in {training['seconds'] / 60:.0f} "
-        f"minutes on {training['device']}; the weights are those of epoch {training['best_epoch']}.",
-        "",
-        "```sh",
-        training["command"],
-        *([training["tuned"]] if "tuned" in training else []),
-        "```",
+        *_made(training),
         "",
         "## Data",
         "",
@@ -75,8 +69,23 @@ def card_of(checkpoint: Checkpoint) -> str:
     if training["notes"]:
         lines += ["", "## What was left out or changed", ""]
         lines += [f"- {count:,} × {what}" for what, count in training["notes"].items()]
-    lines += ["", "## Versions", "", ", ".join(f"{name} {number}" for name, number in training["versions"].items())]
+    if training.get("versions"):
+        lines += ["", "## Versions", "", ", ".join(f"{name} {number}" for name, number in training["versions"].items())]
     return "\n".join([*lines, ""])
+
+
+def _made(training: Mapping[str, Any]) -> list[str]:
+    """How it was made, as far as that is known."""
+    lines = []
+    if "seed" in training:
+        lines.append(
+            f"Trained with seed {training['seed']} for {training['epochs']} epochs in {training['seconds'] / 60:.0f} "
+            f"minutes on {training['device']}; the weights are those of epoch {training['best_epoch']}."
+        )
+    if training.get("tuned"):
+        lines += ["", "Thresholds, names and calibration were then chosen anew, on the dev documents named here."]
+    commands = [*([training["command"]] if "command" in training else []), *training.get("tuned", [])]
+    return [*lines, *(["", "```sh", *commands, "```"] if commands else [])]
 
 
 def _reliability(rows: list[dict[str, float]]) -> list[str]:

@@ -30,6 +30,7 @@ TASK = "discontinuous-ner"
 ABOUT, TOKENIZER, CARD = "gridner.json", "tokenizer.json", "README.md"
 WEIGHTS, NETWORK = "model.safetensors", "model.onnx"  # a model has one of them
 NAMES = "names.tsv"
+ATTRIBUTION = "ATTRIBUTION.md"  # of what a model that is handed on was made of
 MAX_ABOUT = 2**20  # bytes
 
 
@@ -82,6 +83,8 @@ def write_checkpoint(
         }
         parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
         (directory / ABOUT).unlink(missing_ok=True)
+        for name in {WEIGHTS, NETWORK, NAMES} - parts.keys():
+            (directory / name).unlink(missing_ok=True)  # of a model that was here
         for name, part in parts.items():
             part.replace(directory / name)
     except OSError as error:
@@ -172,9 +175,9 @@ def _calibration(found: Any, where: str) -> Calibration:
     if found is None:
         return Calibration()
     try:
-        return Calibration(tuple(map(float, found["scores"])), tuple(map(float, found["right"])))
+        return Calibration(*(tuple(map(float, found[name])) for name in ("score_odds", "right_odds")))
     except (TypeError, KeyError, ValueError) as error:
-        raise FormatError(f"{where}: {error!s:.120}, expected a calibration with scores and right") from None
+        raise FormatError(f"{where}: {error!s:.120}, expected a calibration with score_odds and right_odds") from None
 
 
 def _fingerprint(path: Path) -> dict[str, Any]:

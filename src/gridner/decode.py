@@ -37,8 +37,8 @@ def decode(
     relations: Relations, types: Sequence[str], *, threshold: float = 0.5, k: int = 8, limit: int = 1000
 ) -> Decoded:
     """The mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all."""
-    if not 0 <= threshold < 1 or k < 1 or limit < 1:
-        raise UsageError(f"threshold {threshold}, k {k}, limit {limit}: expected 0 <= threshold < 1, k and limit >= 1")
+    if not 0 <= threshold <= 1 or k < 1 or limit < 1:
+        raise UsageError(f"threshold {threshold}, k {k}, limit {limit}: expected 0 <= threshold <= 1, k and limit >= 1")
     heads, tails, kinds = (axis.tolist() for axis in np.nonzero(relations.ends > threshold))
     cells = [(i, j, t) for i, j, t in zip(heads, tails, kinds, strict=True) if i <= j]
     if not cells:

@@ -70,7 +70,10 @@ class Lexicon:
         return tuple(sorted({type for types in self._types.values() for type in types}))
 
     def find(self, words: Sequence[str]) -> list[Match]:
-        """The names in a sentence; within a longer name of its type a name does not count."""
+        """The names in a sentence, those without a gap first.
+
+        A name within a longer one of its type does not count; one with a gap, if that has one too.
+        """
         lower = [word.lower() for word in words]
         return [*_longest(self._whole(lower)), *_longest(self._parted(lower))]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridner.batches import Arrays
-from gridner.calibration import fit, reliability
+from gridner.calibration import Calibration, fit, reliability
 from gridner.checkpoint import Checkpoint
 from gridner.config import DecodingConfig
 from gridner.decode import decode
@@ -22,7 +22,7 @@ from gridner.evaluate import Evaluation
 from gridner.formats.jsonl import to_json
 from gridner.parts import Part
 from gridner.recognizer import TOGETHER, Engine, Recognizer, Window
-from gridner.sentences import Sentence, entity_of
+from gridner.sentences import Mention, Sentence, entity_of
 from gridner.tags import Relations, favoured
 from gridner.windows import owner
 
@@ -52,18 +52,23 @@ def evaluation_of(part: Part, predicted: Sequence[Document]) -> Evaluation:
 
 
 class Replayed:
-    """An engine that scores each batch once."""
+    """An engine that scores each batch once, as long as there is room for what it said."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, room: int = 2**30) -> None:
         self.engine = engine
+        self.room = room  # bytes
         self.kept: dict[tuple[tuple[tuple[int, ...], bytes], ...], NDArray[np.floating]] = {}
 
     def scores(self, batch: Arrays) -> NDArray[np.floating]:
         """As the engine says, or said before."""
         key = tuple((array.shape, array.tobytes()) for array in batch)
-        if key not in self.kept:
-            self.kept[key] = self.engine.scores(batch)
-        return self.kept[key]
+        if key in self.kept:
+            return self.kept[key]
+        scores = self.engine.scores(batch)
+        if scores.nbytes <= self.room:
+            self.room -= scores.nbytes
+            self.kept[key] = scores
+        return scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,23 +79,18 @@ class Tuned:
     f1: float
 
 
-def tuned(recognizer: Recognizer, part: Part) -> Tuned:
+def tuned(recognizer: Recognizer, part: Part, *, types: Collection[str] | None = None) -> Tuned:
     """What names add and the thresholds of links and of head and tail, as they give the best F1 on the documents.
 
-    Among equals the least bonus and the thresholds nearest to 0.5. A bonus of 0 stays. For each bonus mentions are
-    decoded once, at the lowest thresholds; each is found at (link, end) if its weakest link and its head–tail relation
-    exceed them. (The decoder's caps are on the best, so they leave out none that matter.)
+    Among equals the least bonus and the thresholds nearest to 0.5. A bonus of 0 stays. `types`: those that count, if
+    not all.
     """
     settings = recognizer.decoding
     threshold = recognizer.calibration.score_for(settings.threshold)
     gold = sum(len({_key(document, entity) for entity in document.entities}) for document in part.documents)
-    windows = list(_windows(recognizer, part))
-    named = [one for one in windows if one[0].names]
-    plain = _candidates(recognizer, part, [one for one in windows if not one[0].names], bonus=0.0)
     pairs = sorted(((a, b) for a in GRID for b in GRID), key=lambda pair: abs(pair[0] - 0.5) + abs(pair[1] - 0.5))
     best = Tuned(settings, -1.0)
-    for bonus in BONUSES if named else (settings.name_bonus,):
-        link, end, right = np.concatenate((plain, _candidates(recognizer, part, named, bonus=bonus))).T
+    for bonus, (link, end, right) in _candidates(recognizer, part, types).items():
         for a, b in pairs:
             kept = (link > _cut(a, threshold)) & (end > _cut(b, threshold))
             f1 = 2 * int(right[kept].sum()) / max(1, int(kept.sum()) + gold)
@@ -99,27 +99,47 @@ def tuned(recognizer: Recognizer, part: Part) -> Tuned:
     return best
 
 
+def as_trained(checkpoint: Checkpoint) -> Checkpoint:
+    """A model without what was chosen on documents, and asking for that."""
+    config, usual = checkpoint.config, DecodingConfig()
+    decoding = replace(
+        config.decoding,
+        threshold=usual.threshold,
+        link_threshold=usual.link_threshold,
+        end_threshold=usual.end_threshold,
+        name_bonus=usual.name_bonus,
+    )
+    asking = replace(config.train, tune_thresholds=True, calibrate=True)
+    return replace(checkpoint, config=replace(config, decoding=decoding, train=asking), calibration=Calibration())
+
+
 def settled(
-    checkpoint: Checkpoint, recognizer: Recognizer, part: Part, notes: Notes
+    checkpoint: Checkpoint,
+    recognizer: Recognizer,
+    part: Part,
+    *,
+    notes: Notes,
+    types: Collection[str] | None = None,
 ) -> tuple[Checkpoint, dict[str, Any]]:
     """A model with the decoding settings and the calibration that suit documents best, and what its scores mean there.
 
     Its own settings say whether either is asked for. Calibrated scores change nothing in what is found by default.
+    `types`: those that count, if not all.
     """
     recognizer = replace(recognizer, engine=Replayed(recognizer.engine))
     config = checkpoint.config
     if config.train.tune_thresholds:
-        recognizer = replace(recognizer, decoding=tuned(recognizer, part).decoding)
+        recognizer = replace(recognizer, decoding=tuned(recognizer, part, types=types).decoding)
         config = replace(config, decoding=recognizer.decoding)
         checkpoint = replace(checkpoint, config=config)
     if not config.train.calibrate:
         return checkpoint, {}
-    scores, right = scored(recognizer, part, threshold=LOWEST)
-    calibration = fit(scores, right)
+    scores, right = scored(recognizer, part, threshold=LOWEST, types=types)
+    calibration = fit(scores, right, lowest=LOWEST)
     if calibration is None:
         notes.add("too few entities found on dev to calibrate scores", f"{len(scores)} entities")
         return checkpoint, {}
-    moved = replace(config.decoding, threshold=round(calibration(config.decoding.threshold), 6))
+    moved = replace(config.decoding, threshold=calibration(config.decoding.threshold))
     both = {"raw": scores, "calibrated": [calibration(score) for score in scores]}
     return (
         replace(checkpoint, config=replace(config, decoding=moved), calibration=calibration),
@@ -127,15 +147,18 @@ def settled(
     )
 
 
-def scored(recognizer: Recognizer, part: Part, *, threshold: float) -> tuple[list[float], list[bool]]:
+def scored(
+    recognizer: Recognizer, part: Part, *, threshold: float, types: Collection[str] | None = None
+) -> tuple[list[float], list[bool]]:
     """The scores of all entities above a threshold, and which of them are right."""
     lenient = replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
     scores, right = [], []
     for gold, answer in zip(part.documents, predictions(lenient, part), strict=True):
         keys = {_key(gold, entity) for entity in gold.entities}
         for entity in answer.entities:
-            scores.append(entity.score or 0.0)
-            right.append(_key(gold, entity) in keys)
+            if types is None or entity.type in types:
+                scores.append(entity.score or 0.0)
+                right.append(_key(gold, entity) in keys)
     return scores, right
 
 
@@ -151,6 +174,37 @@ def answers(documents: Sequence[Document]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _candidates(
+    recognizer: Recognizer, part: Part, types: Collection[str] | None
+) -> dict[float, tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]]:
+    """For each bonus, of every mention at the lowest thresholds: weakest link, head–tail relation, whether it is right.
+
+    A mention is found at (link, end) if these exceed them. (The decoder's caps are on the best, so they leave out none
+    that matter.) What has no names is decoded once.
+    """
+    golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
+    texts = {document.id: document for document in part.documents}
+    bonuses = BONUSES if recognizer.lexicon and recognizer.decoding.name_bonus else (recognizer.decoding.name_bonus,)
+    rows: dict[float, list[tuple[float, float, bool]]] = {bonus: [] for bonus in bonuses}
+    named = False
+    for window, sentence, ranges in _windows(recognizer, part):
+        named |= bool(window.names)
+        found: list[tuple[float, float, bool]] = []
+        for number, bonus in enumerate(bonuses):
+            if number == 0 or window.names:
+                found = []
+                for mention, link, end in _lenient(recognizer, window, bonus):
+                    if owner(ranges, mention.head, mention.tail) == window.words:
+                        key = _key(texts[sentence.document_id], entity_of(sentence, mention))
+                        if types is None or mention.type in types:
+                            found.append((link, end, key in golds[sentence.document_id]))
+            rows[bonus] += found
+    if not named:  # any bonus gives the same: that of the settings stays
+        rows = {recognizer.decoding.name_bonus: next(iter(rows.values()))}
+    tables = {bonus: np.array(some, dtype=np.float64).reshape(-1, 3) for bonus, some in rows.items()}
+    return {bonus: (table[:, 0], table[:, 1], table[:, 2]) for bonus, table in tables.items()}
+
+
 def _windows(recognizer: Recognizer, part: Part) -> Iterator[tuple[Window, Sentence, list[range]]]:
     """All windows, with their sentences and all the windows' words of these."""
     for start in range(0, len(part.sentences), TOGETHER):
@@ -163,31 +217,23 @@ def _windows(recognizer: Recognizer, part: Part) -> Iterator[tuple[Window, Sente
             yield window, some[window.sentence], sorted(ranges[window.sentence], key=lambda words: words.start)
 
 
-def _candidates(
-    recognizer: Recognizer, part: Part, windows: Iterable[tuple[Window, Sentence, list[range]]], *, bonus: float
-) -> NDArray[np.floating]:
-    """Of every mention at the lowest thresholds: its weakest link, its head–tail relation, whether it is right."""
-    texts = {document.id: document for document in part.documents}
-    golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
+def _lenient(recognizer: Recognizer, window: Window, bonus: float) -> Iterator[tuple[Mention, float, float]]:
+    """The mentions of a window at the lowest thresholds, by the sentence's words: weakest link and end relation."""
     types, settings = recognizer.scheme.types, recognizer.decoding
-    rows: list[tuple[float, float, bool]] = []
     lowest = _cut(GRID[0], recognizer.calibration.score_for(settings.threshold))
-    for window, sentence, ranges in windows:
-        relations = favoured(window.relations, window.names, bonus)
-        links, ends = relations.links, relations.ends
-        sure = Relations(links, (ends > lowest).astype(ends.dtype))  # so that scores are those of the links
-        for mention in decode(sure, types, threshold=lowest, k=settings.k, limit=settings.limit).mentions:
-            head, tail = window.words.start + mention.head, window.words.start + mention.tail
-            if owner(ranges, head, tail) == window.words:
-                score = float(ends[mention.head, mention.tail, types.index(mention.type)])
-                moved = replace(mention, words=tuple(window.words.start + word for word in mention.words))
-                key = _key(texts[sentence.document_id], entity_of(sentence, moved))
-                rows.append((mention.score or 0.0, score, key in golds[sentence.document_id]))
-    return np.array(rows, dtype=np.float64).reshape(-1, 3)
+    relations = favoured(window.relations, window.names, bonus)
+    links, ends = relations.links, relations.ends
+    sure = Relations(links, (ends > lowest).astype(ends.dtype))  # so that scores are those of the links
+    for mention in decode(sure, types, threshold=lowest, k=settings.k, limit=settings.limit).mentions:
+        end = float(ends[mention.head, mention.tail, types.index(mention.type)])
+        moved = replace(mention, words=tuple(window.words.start + word for word in mention.words))
+        yield moved, mention.score or 0.0, end
 
 
 def _cut(moved: float, threshold: float) -> float:
     """The probability that lies at `threshold` once `moved` lies at 0.5 (see `shifted`)."""
+    if threshold == 1:
+        return 1.0
     odds = moved / (1 - moved) * threshold / (1 - threshold)
     return odds / (1 + odds)
 

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,6 +27,8 @@ from gridner.cli.common import (
 from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
+    from gridner.documents import Document
+    from gridner.evaluate import Evaluation
     from gridner.parts import Part
     from gridner.recognizer import Recognizer
 
@@ -62,52 +65,52 @@ def tune(
         gridner tune --model model --dev corpus/dev --lexicon none --output model-without-names
 
     """
-    from gridner.calibration import Calibration
     from gridner.card import card_of
-    from gridner.checkpoint import read_checkpoint, write_checkpoint
-    from gridner.config import DecodingConfig
-    from gridner.formats.files import check_output, write_text
+    from gridner.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
+    from gridner.formats.files import check_output, write_text, write_whole
     from gridner.loading import SHIPPED, load
     from gridner.parts import part_of
     from gridner.report import evaluation_json
-    from gridner.tuning import Replayed, answers, evaluation_of, predictions, settled
+    from gridner.tuning import Replayed, answers, as_trained, evaluation_of, predictions, settled
 
     folder = SHIPPED if model is None else model
     check_output(output, folder=True, force=force)
     if output.exists() and output.samefile(folder):
         raise UsageError(f"{output}: the model itself, expected another folder")
     notes = Notes()
+    checkpoint, pieces = read_checkpoint(folder)
     recognizer = load(folder, threads=threads, lexicon=lexicon)
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
     part = part_of(reading.documents(dev, notes, what="read"), notes=notes, name="dev")
-    _check_types(part, recognizer, dev)
+    _check_types(part, checkpoint.types, dev)
+    only = frozenset(part.types if types is not None else checkpoint.types)
+    if lacking := sorted(set(checkpoint.types) - set(part.types)):
+        what = "left out" if types is not None else "what is found counts as wrong; --types leaves it out"
+        for name in lacking:
+            notes.add(f"dev: type without entities, {what}", name)
     recognizer.engine = Replayed(recognizer.engine)
-    before = evaluation_of(part, predictions(recognizer, part)).score()
 
-    checkpoint, pieces = read_checkpoint(folder)
-    config, fresh = checkpoint.config, DecodingConfig()
-    decoding = replace(
-        config.decoding,
-        threshold=fresh.threshold,
-        link_threshold=fresh.link_threshold,
-        end_threshold=fresh.end_threshold,
-        name_bonus=fresh.name_bonus if recognizer.lexicon else 0.0,
-    )
-    config = replace(config, decoding=decoding, train=replace(config.train, tune_thresholds=True, calibrate=True))
-    checkpoint = replace(checkpoint, config=config, calibration=Calibration(), lexicon=recognizer.lexicon)
-    recognizer = replace(recognizer, decoding=decoding, calibration=Calibration())
-    checkpoint, meaning = settled(checkpoint, recognizer, part, notes)
-    chosen = replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration)
-    found = predictions(chosen, part, notes=notes)
-    evaluation = evaluation_of(part, found)
+    def score(recognizer: Recognizer) -> tuple[list[Document], Evaluation]:
+        found = [
+            replace(document, entities=tuple(entity for entity in document.entities if entity.type in only))
+            for document in predictions(recognizer, part)
+        ]
+        return found, evaluation_of(part, found)
 
+    _, before = score(replace(recognizer, lexicon=checkpoint.lexicon))
+    checkpoint = as_trained(replace(checkpoint, lexicon=recognizer.lexicon))
+    recognizer = replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration)
+    checkpoint, meaning = settled(checkpoint, recognizer, part, notes=notes, types=only)
+    found, after = score(replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration))
     facts = dict(checkpoint.training)
+    data = {name: about for name, about in facts.get("data", {}).items() if name == "train"}
     facts |= {
-        "tuned": shlex.join(["gridner", *sys.argv[1:]]),
-        "data": {**facts.get("data", {}), "dev": part.about()},
-        "scores": {"dev": evaluation_json(evaluation)},
+        "tuned": [*facts.get("tuned", []), shlex.join(["gridner", *sys.argv[1:]])],
+        "data": {**data, "dev": part.about()},
+        "scores": {"dev": evaluation_json(after)},
         "reliability": meaning,
         "lexicon": checkpoint.lexicon.about() if checkpoint.lexicon else None,
+        "notes": {what: count for what, count, _ in notes},
     }
     checkpoint = replace(checkpoint, training=facts)
 
@@ -117,11 +120,14 @@ def tune(
     write_checkpoint(
         output, checkpoint, tokenizer=pieces.tokenizer, write_network=copy_network, card=card_of(checkpoint)
     )
-    write_text(output / "dev.jsonl", answers(found))
-    after = evaluation.score()
+    others = {"dev.jsonl": answers(found)}
+    if (folder / ATTRIBUTION).is_file():
+        others[ATTRIBUTION] = (folder / ATTRIBUTION).read_text(encoding="utf-8")
+    for name, text in others.items():
+        write_whole(output / name, partial(write_text, text=text), folder=False, force=True)
     table = new_table("dev, exact match", "P", "R", "F1")
-    for name, score in (("with its own settings", before), ("as chosen", after)):
-        table.add_row(name, *(f"{100 * value:.2f}" for value in (score.precision, score.recall, score.f1)))
+    for label, one in (("with its own settings", before.score()), ("as chosen", after.score())):
+        table.add_row(label, *(f"{100 * value:.2f}" for value in (one.precision, one.recall, one.f1)))
     settings = checkpoint.config.decoding
     print_table(
         table,
@@ -132,8 +138,7 @@ def tune(
     typer.echo(f"the model is in {output}", err=True)
 
 
-def _check_types(part: Part, recognizer: Recognizer, dev: Path) -> None:
-    known = recognizer.scheme.types
+def _check_types(part: Part, known: tuple[str, ...], dev: Path) -> None:
     if not part.types:
         raise UsageError(f"{dev}: no entities, expected some of {', '.join(known)} to choose on")
     if strange := sorted(set(part.types) - set(known)):

@@ -171,7 +171,7 @@ def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
 def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
     """Choose the decoding settings, score, and write the model with all that goes with it."""
     if task.dev is not None:
-        trained.checkpoint, meaning = settled(trained.checkpoint, trained.recognizer(), task.dev, notes)
+        trained.checkpoint, meaning = settled(trained.checkpoint, trained.recognizer(), task.dev, notes=notes)
         facts["reliability"] = meaning
     facts["scores"] = {}
     for name, part in task.parts.items():
