@@ -11,7 +11,19 @@ ROOT = Path(gridner.__file__).parent
 LAYERS = [
     {"errors"},
     {"documents", "split", "sentences", "windows"},
-    {"formats", "items", "evaluate", "significance", "draw", "flat", "lexicon", "parts", "report"},
+    {
+        "formats",
+        "items",
+        "evaluate",
+        "significance",
+        "draw",
+        "flat",
+        "lexicon",
+        "parts",
+        "report",
+        "html",
+        "report_html",
+    },
     {"tags", "decode"},
     {"calibration", "config", "batches", "augment", "checkpoint", "recognizer", "onnx_engine", "oracle", "statistics"},
     {"model", "loss", "card", "tuning"},
@@ -30,6 +42,12 @@ BESIDE = {
     ("parts", "formats"),
     ("significance", "evaluate"),
     ("report", "evaluate"),
+    ("html", "draw"),
+    ("report_html", "draw"),
+    ("report_html", "evaluate"),
+    ("report_html", "html"),
+    ("report_html", "items"),
+    ("report_html", "report"),
     ("decode", "tags"),
     ("statistics", "oracle"),
     ("checkpoint", "config"),
@@ -43,6 +61,7 @@ BESIDE = {
     ("export", "quantize"),
     ("export", "trained"),
     ("__main__", "cli"),
+    ("documents", "html"),  # when a notebook shows a document, and not before
 }
 
 

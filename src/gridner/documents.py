@@ -103,6 +103,12 @@ class Document:
         if self.sentences is not None:
             self._check_sentences(self.sentences)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from gridner.html import document_html  # draws, which documents need not
+
+        return document_html(self)
+
     def _check_sentences(self, sentences: tuple[tuple[Fragment, ...], ...]) -> None:
         if not isinstance(sentences, tuple) or not all(isinstance(words, tuple) and words for words in sentences):
             raise InvalidError(f"document {self.id}: sentences: expected a tuple of tuples of at least one word")

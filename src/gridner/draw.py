@@ -6,6 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from rich.cells import cell_len
 
@@ -77,7 +78,7 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
 
     An entity keeps its lane in all rows of the block; a bar that goes on in the next row ends in an arrow head.
     """
-    labels = [_label(entity) for entity in entities]
+    labels = [label_of(entity) for entity in entities]
     room = max(20, width - max((cell_len(label) + 1 for label in labels), default=0))
     columns = _columns(text, span)
     chosen = lanes(
@@ -101,7 +102,67 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
     return lines
 
 
-def _label(entity: Entity) -> str:
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a cell shows of an entity: part of a fragment (solid) or of a gap, maybe its beginning or its end."""
+
+    entity: int
+    lane: int
+    solid: bool
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Some characters under which all bars are the same."""
+
+    text: str
+    bars: tuple[Bar, ...]
+
+
+def cells(text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequence[str] | None = None) -> list[Cell]:
+    """A block of text in cells, words and spaces apart, each with its bars: for pages, where a browser breaks lines.
+
+    The cells' texts make up the block, safe to show. An entity has its lane to itself up to the end of its label.
+    """
+    labels = [label_of(one) for one in entities] if labels is None else labels
+    columns = _columns(text, span)
+
+    def column(place: int) -> int:
+        return columns[min(max(place, span.start), span.end) - span.start]
+
+    chosen = lanes(
+        [
+            (column(one.start), max(column(one.end), column(one.start) + cell_len(label)) + 1)
+            for one, label in zip(entities, labels, strict=True)
+        ]
+    )
+    cuts = {
+        span.start,
+        span.end,
+        *(place for one in entities for part in one.fragments for place in (part.start, part.end)),
+    }
+    cuts |= {place for place in range(span.start + 1, span.end) if text[place].isspace() != text[place - 1].isspace()}
+    found = []
+    for start, end in pairwise(sorted(cut for cut in cuts if span.start <= cut <= span.end)):
+        bars = tuple(
+            Bar(
+                entity=number,
+                lane=chosen[number],
+                solid=any(part.start <= start and end <= part.end for part in one.fragments),
+                first=one.start == start,
+                last=one.end == end,
+            )
+            for number, one in enumerate(entities)
+            if one.start <= start and end <= one.end
+        )
+        found.append(Cell(_visible(text[start:end]), bars))
+    return found
+
+
+def label_of(entity: Entity) -> str:
+    """What stands beside its bar: the type, and the score if there is one."""
     return entity.type if entity.score is None else f"{entity.type} {entity.score:.2f}"
 
 

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from gridner.cli import convert, evaluate, export, info, predict, show, stats, train, tune
+from gridner.cli import convert, evaluate, export, info, predict, report, show, stats, train, tune
 from gridner.errors import GridnerError
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app.command("stats")(stats.stats)
 app.command("convert")(convert.convert)
 app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(evaluate.compare)
+app.command("report")(report.report)
 app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("export")(export.export)

@@ -1,0 +1,61 @@
+"""Documents as HTML: entities as lanes under their text. What a text says is escaped, and nothing is fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from gridner.documents import Document, Entity, Fragment
+from gridner.draw import blocks, cells, label_of
+
+COLOURS = 9  # of draw.css
+MOST = 200  # sentences that a notebook shows
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of the pages."""
+    return (files("gridner") / "page" / name).read_text(encoding="utf-8")
+
+
+def document_html(document: Document, *, most: int = MOST) -> str:
+    """A document for a notebook: its sentences with entities, and how many are not shown."""
+    drawn: list[str] = []
+    empty = more = 0
+    colours: dict[str, int] = {}
+    for span, entities in blocks(document):
+        if not entities:
+            empty += 1
+        elif len(drawn) == most:
+            more += 1
+        else:
+            for entity in entities:
+                colours.setdefault(entity.type, len(colours) % COLOURS)
+            drawn.append(block_html(document.text, span, entities, colours))
+    said = [
+        f"{count:,} {'sentence' if count == 1 else 'sentences'} {what}"
+        for count, what in ((empty, "without entities"), (more, "more"))
+        if count
+    ]
+    note = f'<div class="g-note">({", ".join(said)})</div>' if said else ""
+    head = f'<div class="g-id">{escape(document.id)}</div>'
+    return f'<div class="gridner"><style>{asset("draw.css")}</style>{head}{"".join(drawn)}{note}</div>'
+
+
+def block_html(text: str, span: Fragment, entities: Sequence[Entity], colours: Mapping[str, int]) -> str:
+    """A block of text with its entities, as one element."""
+    drawn = cells(text, span, entities)
+    lanes = max((bar.lane + 1 for cell in drawn for bar in cell.bars), default=0)
+    parts = []
+    for cell in drawn:
+        bars = []
+        for bar in cell.bars:
+            entity = entities[bar.entity]
+            kind = "g-bar" if bar.solid else "g-bar g-gap"
+            label = f'<span class="g-label">{escape(label_of(entity))}</span>' if bar.first else ""
+            style = f"--lane:{bar.lane};--colour:var(--g{colours[entity.type]})"
+            bars.append(f'<span class="{kind}" style="{style}">{label}</span>')
+        parts.append(f'<span class="g-cell">{escape(cell.text)}{"".join(bars)}</span>' if bars else escape(cell.text))
+    return f'<div class="g-block" dir="auto" style="--lanes:{lanes}">{"".join(parts)}</div>'

@@ -1,0 +1,221 @@
+"use strict";
+// Draws the data of a report. All text goes through textContent, so nothing in it becomes markup.
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const $ = (id) => document.getElementById(id);
+  const two = data.systems.length > 1;
+  const COLOURS = 9;
+  const NAMES = two ? ["A", "B"] : ["the system"];
+
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+  const percent = (value) => (100 * value).toFixed(1);
+  const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+
+  // Scores
+  const LABELS = { all: "all (micro)", in_discontinuous_sentences: "sentences with gaps", discontinuous: "discontinuous only", continuous: "continuous only" };
+  const label = (name) => LABELS[name] ?? (name.startsWith("type:") ? name.slice(5) : name.replace("overlap:", "overlap: "));
+  const head = make("tr", {}, make("th", { scope: "col" }, "exact match"));
+  for (const system of data.systems) for (const measure of ["P", "R", "F1"]) head.append(make("th", { scope: "col" }, two ? `${system} ${measure}` : measure));
+  head.append(make("th", { scope: "col" }, "gold"));
+  const rows = make("tbody");
+  const slices = [...new Set(data.evaluations.flatMap((one) => Object.keys(one.exact)))];
+  for (const name of slices) {
+    const row = make("tr", {}, make("th", { scope: "row" }, label(name)));
+    let gold = 0;
+    data.evaluations.forEach((evaluation, number) => {
+      const score = evaluation.exact[name] ?? { tp: 0, fp: 0, fn: 0, precision: 0, recall: 0, f1: 0 };
+      gold = Math.max(gold, score.tp + score.fn);
+      for (const measure of ["precision", "recall", "f1"]) {
+        const between = data.intervals[number]?.[name]?.[measure];
+        const cell = make("td", {}, percent(score[measure]));
+        if (between) cell.append(" ", make("small", {}, `${percent(between[0])}–${percent(between[1])}`));
+        row.append(cell);
+      }
+    });
+    row.append(make("td", {}, gold.toLocaleString("en")));
+    rows.append(row);
+  }
+  $("scores").append(make("table", {}, make("thead", {}, head), rows));
+
+  const KINDS = { fp_ends_right: "wrong, head and tail right", fp_ends_wrong: "wrong, head or tail too", fn_ends_right: "missed, head and tail found", fn_ends_wrong: "missed, head or tail too" };
+  const errorHead = make("tr", {}, make("th", { scope: "col" }, "in sentences with such gold entities"));
+  const errorRows = make("tbody");
+  const blocks = Object.keys(data.evaluations[0].errors);
+  NAMES.forEach((name) => { for (const block of blocks) errorHead.append(make("th", { scope: "col" }, two ? `${name}: ${block}` : block)); });
+  for (const [kind, said] of Object.entries(KINDS)) {
+    const row = make("tr", {}, make("th", { scope: "row" }, said));
+    for (const { errors } of data.evaluations) {
+      for (const block of blocks) row.append(make("td", {}, errors[block].counts[kind].toLocaleString("en"), " ", make("small", {}, `${errors[block].percent[kind].toFixed(1)} %`)));
+    }
+    errorRows.append(row);
+  }
+  $("errors").append(make("table", {}, make("thead", {}, errorHead), errorRows));
+  const documents = many(data.documents.length, "document");
+  $("about").textContent = `${documents}, ${many(data.sentences.length, "sentence")}; ${data.systems.map((name, n) => (two ? `${NAMES[n]}: ${name}` : name)).join(", ")}`;
+
+  // Curves
+  const svg = (tag, attributes, ...children) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+  const plot = (caption, x, y, lines) => {
+    const [left, top, size] = [38, 8, 240];
+    const at = (point) => `${left + size * point[0]},${top + size * (1 - point[1])}`;
+    const picture = svg("svg", { width: left + size + 12, height: top + size + 36, role: "img", "aria-label": caption });
+    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+      const across = top + size * (1 - share), along = left + size * share;
+      picture.append(svg("line", { x1: left, x2: left + size, y1: across, y2: across, stroke: "var(--line)" }));
+      picture.append(svg("text", { x: left - 5, y: across + 4, "text-anchor": "end" }, String(100 * share)));
+      picture.append(svg("text", { x: along, y: top + size + 14, "text-anchor": "middle" }, String(100 * share)));
+    }
+    picture.append(svg("text", { x: left + size / 2, y: top + size + 30, "text-anchor": "middle" }, x));
+    picture.append(svg("text", { x: 10, y: top + size / 2, transform: `rotate(-90 10 ${top + size / 2})`, "text-anchor": "middle" }, y));
+    lines.forEach(({ points, dots, dashed }, n) => {
+      const colour = dashed ? "var(--soft)" : `var(--g${n % COLOURS})`;
+      picture.append(svg("polyline", { points: points.map(at).join(" "), fill: "none", stroke: colour, "stroke-width": dashed ? 1 : 2, "stroke-dasharray": dashed ? "4 4" : "none" }));
+      if (dots) for (const point of points) { const [cx, cy] = at(point).split(","); picture.append(svg("circle", { cx, cy, r: 3.5, fill: colour })); }
+    });
+    const keys = lines.map(({ name }, n) => (name ? make("span", { style: `color:var(--g${n % COLOURS})` }, `■ ${name} `) : ""));
+    return make("figure", {}, picture, make("figcaption", {}, `${caption} `, ...keys));
+  };
+  const every = data.sentences.flatMap((sentence) => sentence.e);
+  const gold = every.filter((one) => one.h & 1).length;
+  const curves = data.systems.map((name, number) => {
+    const found = every.filter((one) => one.h & (2 << number) && one.s && one.s[number] !== null).map((one) => [one.s[number], one.h & 1]);
+    return { name: two ? NAMES[number] : "", found: found.sort((a, b) => b[0] - a[0]) };
+  }).filter(({ found }) => found.length > 1);
+  if (curves.length) {
+    const recall = curves.map(({ name, found }) => {
+      let right = 0;
+      return { name, points: found.map(([, ok], n) => { right += ok; return [right / Math.max(1, gold), right / (n + 1)]; }).filter((_, n) => n % Math.ceil(found.length / 400) === 0) };
+    });
+    const meaning = curves.map(({ name, found }) => {
+      const bins = Array.from({ length: 10 }, (_, n) => found.filter(([score]) => score > n / 10 && score <= (n + 1) / 10));
+      const mean = (bin, place) => bin.reduce((sum, one) => sum + one[place], 0) / bin.length;
+      return { name, dots: true, points: bins.filter((bin) => bin.length >= 5).map((bin) => [mean(bin, 0), mean(bin, 1)]) };
+    });
+    $("plots").append(plot("Precision and recall of what was predicted, by falling score.", "recall, %", "precision, %", recall));
+    $("plots").append(plot("How often entities with such a score are right.", "score, %", "right, %", [...meaning, { points: [[0, 0], [1, 1]], dashed: true }]));
+    $("curves").hidden = false;
+  }
+
+  // Filters
+  const right = (one, n) => one.h & 1 && one.h & (2 << n);
+  const missed = (one, n) => one.h & 1 && !(one.h & (2 << n));
+  const wrong = (one, n) => !(one.h & 1) && one.h & (2 << n);
+  const ERRORS = { "": ["all sentences", null] };
+  NAMES.forEach((name, n) => {
+    const of = two ? `, ${name}` : "";
+    Object.assign(ERRORS, {
+      [`error${n}`]: [`with errors${of}`, (one) => missed(one, n) || wrong(one, n)],
+      [`missed${n}`]: [`missed${of}`, (one) => missed(one, n)],
+      [`missed-right${n}`]: [`missed, head and tail found${of}`, (one) => missed(one, n) && one.x[n]],
+      [`wrong${n}`]: [`wrong${of}`, (one) => wrong(one, n)],
+      [`wrong-right${n}`]: [`wrong, head and tail right${of}`, (one) => wrong(one, n) && one.x[n]],
+      [`right${n}`]: [`right${of}`, (one) => right(one, n)],
+    });
+  });
+  const good = (one, n) => !missed(one, n) && !wrong(one, n);
+  if (two) Object.assign(ERRORS, { "a-b": ["A right, B wrong", (one) => good(one, 0) && !good(one, 1)], "b-a": ["B right, A wrong", (one) => good(one, 1) && !good(one, 0)] });
+  const SLICES = {
+    "": ["all", null],
+    discontinuous: ["discontinuous", (one) => one.g],
+    none: ["discontinuous, no overlap", (one) => one.g && one.o === "none"],
+    left: ["discontinuous, overlap left", (one) => one.g && one.o === "left"],
+    right: ["discontinuous, overlap right", (one) => one.g && one.o === "right"],
+    multiple: ["discontinuous, overlap multiple", (one) => one.g && one.o === "multiple"],
+    continuous: ["continuous", (one) => !one.g],
+    overlapped: ["continuous, overlapped", (one) => !one.g && one.o === "overlapped"],
+    flat: ["flat (no gap, no overlap)", (one) => !one.g && !one.o],
+  };
+  const fill = (id, options) => { for (const [value, name] of options) $(id).append(make("option", { value }, name)); };
+  fill("f-error", Object.entries(ERRORS).map(([value, [name]]) => [value, name]));
+  fill("f-type", [["", "all"], ...data.types.map((name, n) => [String(n), name])]);
+  fill("f-kind", Object.entries(SLICES).map(([value, [name]]) => [value, name]));
+  if (!data.text) { $("f-search").disabled = true; $("f-search").placeholder = "a report without text"; }
+
+  // Sentences, drawn while they are near what is seen
+  const lanes = (sentence) => Math.max(0, ...sentence.c.flatMap(([, ...bars]) => bars.map((bar) => ((bar >> 2) & 255) + 1)));
+  const words = data.sentences.map((sentence) => sentence.c.map(([text]) => text).join(""));
+  const badge = (one) => data.systems.flatMap((_, n) => {
+    const kind = right(one, n) ? "right" : missed(one, n) ? "missed" : wrong(one, n) ? "wrong" : null;
+    if (!kind) return [];
+    const score = one.s && one.s[n] !== null ? ` ${one.s[n].toFixed(2)}` : "";
+    return [" ", make("span", { class: kind }, `${two ? `${NAMES[n]} ` : ""}${kind === "right" ? "✓" : kind}${score}`)];
+  });
+  const draw = (sentence) => {
+    const block = make("div", { class: "g-block", dir: "auto", style: `--lanes:${lanes(sentence)}` });
+    for (const [text, ...bars] of sentence.c) {
+      if (!bars.length) { block.append(text); continue; }
+      const cell = make("span", { class: "g-cell" }, text);
+      for (const bar of bars) {
+        const one = sentence.e[bar >> 10];
+        const drawn = make("span", { class: bar & 2 ? "g-bar" : "g-bar g-gap", style: `--lane:${(bar >> 2) & 255};--colour:var(--g${one.t % COLOURS})` });
+        if (bar & 1) drawn.append(make("span", { class: "g-label" }, data.types[one.t], ...badge(one)));
+        cell.append(drawn);
+      }
+      block.append(cell);
+    }
+    return block;
+  };
+  const list = $("list");
+  let shown = [], now = -1;
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting, boundingClientRect } of entries) {
+      if (isIntersecting && !target.firstChild) {
+        const sentence = data.sentences[target.dataset.n];
+        target.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence));
+        target.style.minHeight = "";
+      } else if (!isIntersecting && target.firstChild) {
+        target.style.minHeight = `${boundingClientRect.height}px`;
+        target.replaceChildren();
+      }
+    }
+  }, { rootMargin: "800px" });
+  const apply = () => {
+    const error = ERRORS[$("f-error").value][1], kind = SLICES[$("f-kind").value][1], type = $("f-type").value;
+    const wanted = $("f-search").value.trim().toLowerCase();
+    const fits = (one) => (!error || error(one)) && (!kind || kind(one)) && (!type || one.t === Number(type));
+    shown = [];
+    data.sentences.forEach((sentence, n) => {
+      if ((error || kind || type) && !sentence.e.some(fits)) return;
+      if (wanted && !words[n].toLowerCase().includes(wanted)) return;
+      shown.push(n);
+    });
+    watcher.disconnect();
+    now = -1;
+    list.replaceChildren(...shown.map((n) => make("li", { "data-n": n, tabindex: "-1" })));
+    for (const item of list.children) watcher.observe(item);
+    $("count").textContent = `${many(shown.length, "sentence")} of ${data.sentences.length.toLocaleString("en")}`;
+  };
+  const step = (by) => {
+    if (!shown.length) return;
+    list.children[now]?.classList.remove("now");
+    now = Math.min(shown.length - 1, Math.max(0, now + by));
+    const item = list.children[now];
+    item.classList.add("now");
+    item.scrollIntoView({ block: "start" });
+    item.focus({ preventScroll: true });
+  };
+  $("filters").addEventListener("input", apply);
+  $("filters").addEventListener("reset", () => setTimeout(apply));
+  $("filters").addEventListener("submit", (event) => event.preventDefault());
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.id === "f-search") { if (event.key === "Escape") event.target.blur(); return; }
+    if (event.target.tagName === "SELECT") return;
+    if (event.key === "j") step(1);
+    else if (event.key === "k") step(-1);
+    else if (event.key === "/") { event.preventDefault(); $("f-search").focus(); }
+  });
+  window.addEventListener("beforeprint", () => { for (const item of list.children) if (!item.firstChild) item.append(draw(data.sentences[item.dataset.n])); });
+  $("f-error").value = "error0";
+  apply();
+})();

@@ -1,0 +1,140 @@
+"""The report: one HTML file with scores, intervals and every sentence with what is right, missed and wrong in it.
+
+The page is self-contained: its data are JSON in it, drawn by page/report.js, and its policy lets it fetch nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from gridner.documents import Document, Entity, Fragment, extent
+from gridner.draw import cells
+from gridner.evaluate import Evaluation
+from gridner.html import asset
+from gridner.items import Item, by_sentence, items_of, overlap_of, shares_words, word_counts
+from gridner.report import evaluation_json
+from gridner.sentences import Sentence, sentences_of
+
+HIDDEN = "•••"  # a word of a report without text
+POLICY = ("default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'")
+ROOM = "A ✓ 0.00 "  # beside a type, for what a system says of an entity
+GOLD = 1  # then 2 for the first system, 4 for the second
+
+
+@dataclass(slots=True)
+class Report:
+    """What a page shows. Documents are added one by one; `systems` names the predictions."""
+
+    systems: tuple[str, ...]
+    with_text: bool = True
+    evaluations: tuple[Evaluation, ...] = ()
+    types: dict[str, int] = field(default_factory=dict)
+    documents: list[str] = field(default_factory=list)
+    sentences: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.evaluations = tuple(Evaluation() for _ in self.systems)
+
+    def add(self, gold: Document, answers: Sequence[Document]) -> None:
+        """A document, and what each system answered."""
+        sentences = sentences_of(gold)
+        for evaluation, answer in zip(self.evaluations, answers, strict=True):
+            evaluation.add(gold, answer, sentences=sentences)
+        number = len(self.documents)
+        self.documents.append(gold.id if self.with_text else f"document {number + 1}")
+        golds = by_sentence(items_of(gold.text, sentences, gold.entities))
+        found = [by_sentence(items_of(gold.text, sentences, answer.entities)) for answer in answers]
+        scores = [_scores(gold.text, answer.entities) for answer in answers]
+        for place, sentence in enumerate(sentences):
+            sets = [golds.get(place, []), *(one.get(place, []) for one in found)]
+            entities = _entities(sets, scores)
+            self.sentences.append(self._sentence(gold.text, number, sentence, entities))
+
+    def _sentence(
+        self, text: str, document: int, sentence: Sentence, entities: dict[Item, dict[str, Any]]
+    ) -> dict[str, Any]:
+        drawn = [Entity(item.type, item.fragments) for item in entities]
+        span = Fragment(
+            min([sentence.start, *(one.start for one in drawn)]), max([sentence.end, *(one.end for one in drawn)])
+        )
+        for one in drawn:
+            self.types.setdefault(one.type, len(self.types))
+        packed: list[list[Any]] = []
+        labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
+        for cell in cells(text, span, drawn, labels=labels):
+            shown = cell.text if self.with_text or cell.text.isspace() else HIDDEN
+            bars = [bar.entity << 10 | bar.lane << 2 | bar.solid << 1 | bar.first for bar in cell.bars]
+            if packed and not bars and len(packed[-1]) == 1:
+                packed[-1][0] += shown
+            else:
+                packed.append([shown, *bars])
+        facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
+        return {"d": document, "c": packed, "e": facts}
+
+    def data(self, intervals: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """All that the page needs, as plain data. `intervals`: for each system, of each slice's measures."""
+        return {
+            "systems": self.systems,
+            "types": list(self.types),
+            "documents": self.documents,
+            "text": self.with_text,
+            "evaluations": [evaluation_json(one) for one in self.evaluations],
+            "intervals": [
+                {name: {measure: [at.low, at.high] for measure, at in one.items()} for name, one in each.items()}
+                for each in intervals
+            ],
+            "sentences": self.sentences,
+        }
+
+
+def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Fragment, ...]], float]:
+    return {(one.type, extent(text, one)): one.score for one in entities if one.score is not None}
+
+
+def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, float]]) -> dict[Item, dict[str, Any]]:
+    """The distinct entities of a sentence in text order: who has them, with which score, and of which kind they are."""
+    golds, answers = sets[0], sets[1:]
+    found: dict[Item, dict[str, Any]] = {}
+    for item in sorted(
+        {item for one in sets for item in one},
+        key=lambda item: (item.fragments[0].start, -item.fragments[-1].end, item.type),
+    ):
+        has = sum(GOLD << number for number, one in enumerate(sets) if item in one)
+        about: dict[str, Any] = {"h": has}
+        given = [each.get((item.type, item.fragments)) for each in scores]
+        if any(score is not None for score in given):
+            about["s"] = [None if score is None else round(score, 4) for score in given]
+        owner = next(one for one in sets if item in one)
+        counts = word_counts(owner)
+        if item.discontinuous:
+            about |= {"g": 1, "o": overlap_of(item, counts)}
+        elif shares_words(item, counts):
+            about["o"] = "overlapped"
+        ends = [item.ends in {other.ends for other in (golds if not has & GOLD else one)} for one in answers]
+        about["x"] = [int(right) for right in ends]
+        found[item] = about
+    return found
+
+
+def page(title: str, data: Mapping[str, Any]) -> str:
+    """The whole file."""
+    script = asset("report.js")
+    parts = {
+        "policy": escape("; ".join((*POLICY, f"script-src 'sha256-{_sha256(script)}'"))),
+        "title": escape(title),
+        "style": asset("draw.css") + asset("report.css"),
+        "script": script,
+        "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], asset("report.html"))
+
+
+def _sha256(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,175 @@
+"""Drawings in HTML, and the report's page."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridner import Document, Entity, Fragment
+from gridner.draw import cells
+from gridner.evaluate import Evaluation
+from gridner.report_html import Report, page
+from gridner.significance import bootstrap
+from small import documents
+from test_cli_predict import gridner
+from test_draw import entity
+
+TEXT = "pain in left arm and shoulder"
+
+
+class Reader(HTMLParser):
+    """What a browser would make of a page: the text that is shown, and every tag."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self.tags, self.attributes = "", [], []  # type: ignore[var-annotated]
+        self.style = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self.style = tag in ("style", "script")
+
+    def handle_endtag(self, tag: str) -> None:
+        self.style = False
+
+    def handle_data(self, data: str) -> None:
+        if not self.style:
+            self.text += data
+
+
+@st.composite
+def blocks(draw: st.DrawFn) -> tuple[str, list[Entity]]:
+    text = draw(st.text(alphabet="ab \n😀ש", min_size=1, max_size=30))
+    found = []
+    for _ in range(draw(st.integers(0, 4))):
+        cuts = sorted(draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=6)))
+        pairs = [Fragment(a, b) for a, b in zip(cuts[::2], cuts[1::2], strict=False)]
+        found.append(Entity("T", tuple(pairs)))
+    return text, found
+
+
+@given(blocks())
+def test_cells_make_up_the_text_and_bars_the_entities(block: tuple[str, list[Entity]]) -> None:
+    text, entities = block
+    drawn = cells(text, Fragment(0, len(text)), entities)
+    assert "".join(cell.text for cell in drawn) == text.replace("\n", " ")
+    place = 0
+    solid: dict[int, set[int]] = {number: set() for number in range(len(entities))}
+    under: dict[int, set[int]] = {number: set() for number in range(len(entities))}
+    for cell in drawn:
+        here = range(place, place + len(cell.text))
+        assert len({bar.lane for bar in cell.bars}) == len(cell.bars)  # one lane an entity
+        for bar in cell.bars:
+            under[bar.entity] |= set(here)
+            solid[bar.entity] |= set(here) if bar.solid else set()
+            assert bar.first == (here.start == entities[bar.entity].start)
+            assert bar.last == (here.stop == entities[bar.entity].end)
+        place = here.stop
+    for number, one in enumerate(entities):
+        assert solid[number] == {at for part in one.fragments for at in range(part.start, part.end)}
+        assert under[number] == set(range(one.start, one.end))
+
+
+def test_a_notebook_shows_a_document() -> None:
+    document = Document("note", TEXT, (entity("Sign", (0, 16)), entity("Sign", (0, 7), (21, 29), score=0.93)))
+    shown = Reader(document._repr_html_())
+    assert "Sign 0.93" in shown.text
+    assert shown.text.replace("Sign 0.93", "").replace("Sign", "") == f"note{TEXT}"
+    assert ("class", "g-bar g-gap") in shown.attributes
+    assert not {"script", "img", "link", "iframe"} & set(shown.tags)
+
+
+def test_nothing_in_a_text_becomes_markup() -> None:
+    odd = "<script>alert(\"1\")</script> & 'x' </style>"
+    document = Document('<b id="x">', odd, (entity('T"><img src=x>', (0, 8), (10, 15), score=0.5),))
+    shown = Reader(document._repr_html_())
+    assert odd in shown.text.replace('T"><img src=x> 0.50', "")
+    assert set(shown.tags) == {"div", "style", "span"}
+    report = Report(("</script><b>",))
+    report.add(document, [document])
+    whole = page("</title><i>", report.data([intervals(report.evaluations[0])]))
+    tags = set(Reader(whole).tags)
+    assert not tags & {"b", "i", "img"}
+    assert whole.count("</script>") == 2
+    assert data_of(whole)["types"] == ['T"><img src=x>']
+
+
+def intervals(evaluation: Evaluation) -> dict[str, object]:
+    return {name: bootstrap(evaluation, name, rounds=20) for name in evaluation.slices}
+
+
+def data_of(whole: str) -> dict[str, Any]:
+    found = re.search(r'id="data">(.*?)</script>', whole, re.DOTALL)
+    assert found
+    return json.loads(found[1])  # type: ignore[no-any-return]
+
+
+def test_a_report_has_what_is_right_missed_and_wrong() -> None:
+    gold = Document("d", TEXT, (entity("Sign", (0, 16)), entity("Sign", (0, 7), (21, 29))))
+    first = Document("d", TEXT, (entity("Sign", (0, 16), score=0.9), entity("Sign", (21, 29), score=0.4)))
+    second = Document("d", TEXT, (entity("Sign", (0, 7), (21, 29)),))
+    report = Report(("a", "b"))
+    report.add(gold, [first, second])
+    (sentence,) = report.sentences
+    assert "".join(cell[0] for cell in sentence["c"]) == TEXT
+    by_extent = [(one["h"], one.get("g"), one.get("o"), one.get("s"), one["x"]) for one in sentence["e"]]
+    assert by_extent == [
+        (1 | 4, 1, "left", None, [0, 1]),  # pain in … shoulder: B alone has it
+        (1 | 2, None, "overlapped", [0.9, None], [1, 0]),
+        (2, None, None, [0.4, None], [0, 0]),  # shoulder: A is wrong
+    ]
+    assert [one.score().tp for one in report.evaluations] == [1, 1]
+
+
+def test_a_report_without_text_has_none() -> None:
+    given = documents()
+    report = Report(("A",), with_text=False)
+    for document in given:
+        report.add(document, [document])
+    whole = page("report", report.data([intervals(report.evaluations[0])]))
+    data = data_of(whole)
+    said = json.dumps([data["documents"], data["systems"], [one["c"] for one in data["sentences"]]], ensure_ascii=False)
+    assert "•••" in said
+    for document in given:
+        assert document.id not in said
+        for word in document.text.split():
+            if len(word) > 4 and word.isalpha():
+                assert word not in said
+
+
+def test_the_command_writes_one_file_that_fetches_nothing(tmp_path: Path) -> None:
+    from gridner import write
+
+    write(documents(), tmp_path / "gold")
+    write(documents(), tmp_path / "found.jsonl")
+    options = ("report", tmp_path / "gold", tmp_path / "found.jsonl", "--pred-format", "jsonl", "--format", "brat")
+    done = gridner(*options, "--output", tmp_path / "report.html")
+    assert done.returncode == 0, done.stderr
+    whole = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?(https?:)?//""", whole)
+    assert "default-src &#x27;none&#x27;" in whole
+    assert len(data_of(whole)["sentences"]) > 5
+    again = gridner(*options, "--output", tmp_path / "report.html")
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+
+
+def test_predictions_of_another_corpus_are_refused(tmp_path: Path) -> None:
+    from gridner import write
+
+    write(documents(), tmp_path / "gold")
+    write([Document("other", "text here")], tmp_path / "other.jsonl")
+    (tmp_path / "none.jsonl").write_text("")
+    for name in ("other.jsonl", "none.jsonl"):
+        done = gridner(
+            "report", tmp_path / "gold", tmp_path / name, "--pred-format", "jsonl", "-o", tmp_path / "r.html"
+        )
+        assert done.returncode == 2
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert not (tmp_path / "r.html").exists()
