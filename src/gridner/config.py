@@ -69,6 +69,9 @@ class TrainConfig:
     warmup: float = 0.1  # share of the steps
     weight_decay: float = 0.0
     clip: float = 5.0
+    best_by: Literal["all", "mean"] = (
+        "all"  # dev F1 that chooses the epoch: of all, or its mean with discontinuous only
+    )
     patience: int = 0  # epochs without a better dev score before it stops; 0: never
     frozen_embeddings: bool = False  # keep the encoder's piece embeddings as they are: quicker, less memory
     empty_share: float = 1.0  # of the sentences without entities that are used

@@ -17,7 +17,7 @@ import torch
 from safetensors.numpy import load_file
 
 from gridner.calibration import Calibration
-from gridner.checkpoint import ABOUT, WEIGHTS
+from gridner.checkpoint import ABOUT, WEIGHTS, read_checkpoint
 from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read
@@ -198,6 +198,18 @@ def test_a_full_disk_is_found_before_the_first_step(tmp_path: Path, monkeypatch:
     with pytest.raises(OutputError, match=r"0 MB are free, expected at least \d+ MB"):
         train(task(tmp_path / "m"), watcher=watch)
     assert not watch.losses
+
+
+def test_the_best_epoch_may_be_chosen_by_discontinuous_entities_too(tmp_path: Path) -> None:
+    rows = {}
+    for best_by in ("all", "mean"):
+        train(task(tmp_path / best_by, epochs=6, best_by=best_by), seed=2)
+        with open(tmp_path / best_by / "log.csv") as file:
+            rows[best_by] = [(float(row["all F1"]), float(row["discontinuous F1"])) for row in csv.DictReader(file)]
+    assert rows["all"] == rows["mean"]  # the training itself is the same
+    best = {name: read_checkpoint(tmp_path / name)[0].training["best_epoch"] - 1 for name in rows}
+    assert rows["all"][best["all"]][0] == max(every for every, _ in rows["all"])
+    assert sum(rows["all"][best["mean"]]) == max(sum(row) for row in rows["all"])
 
 
 def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:

@@ -77,7 +77,8 @@ class Line:
         speed = f"{done * config.batch_size / seconds:.1f} sentences/s, " if done else ""
         behind = state.epoch * steps + state.step
         left = state.seconds / behind * (config.epochs * steps - behind)
-        best = f"dev F1 {100 * state.best:.2f} (epoch {state.best_epoch}), " if state.best_epoch else ""
+        f1 = state.history[state.best_epoch - 1].get("all F1") if state.best_epoch else None
+        best = "" if f1 is None else f"dev F1 {100 * f1:.2f} (epoch {state.best_epoch}), "
         name, said = f"{self.name}epoch {state.epoch + 1}/{config.epochs}", f"loss {self.loss:.5f}, {best}{speed}"
         bar.update(self.task, completed=state.step, description=name, said=f"{said}{_duration(left)} left")
         if not self.live.console.is_terminal and time.monotonic() - self.spoke > EVERY:
