@@ -37,6 +37,7 @@ class Lexicon:
     def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
         self._types: dict[str, list[str]] = {}
         self._longest: dict[str, int] = {}  # name that begins with a word
+        self._last: set[str] = set()  # words of names
         self._add((type, _key([word.lower() for word in words])) for type, words in names)
 
     def _add(self, names: Iterable[tuple[str, str]]) -> None:
@@ -45,6 +46,7 @@ class Lexicon:
             if type not in types:
                 types.append(type)
                 first = key.partition(" ")[0]
+                self._last.add(key.rpartition(" ")[2])
                 self._longest[first] = max(self._longest.get(first, 0), key.count(" ") + 1)
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
@@ -75,25 +77,28 @@ class Lexicon:
         A name within a longer one of its type does not count; one with a gap, if that has one too.
         """
         lower = [word.lower() for word in words]
-        return [*_longest(self._whole(lower)), *_longest(self._parted(lower))]
+        ends = [_singular(word) for word in lower]
+        return [*_longest(self._whole(lower, ends)), *_longest(self._parted(lower, ends))]
 
-    def _whole(self, lower: Sequence[str]) -> Iterator[Match]:
+    def _whole(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
         for start, first in enumerate(lower):
+            before = ""
             most = min(max(1, self._longest.get(first, 0)), len(lower) - start)
             for stop in range(start + 1, start + most + 1):
-                yield from self._matches(lower, range(start, stop))
+                for type in self._types.get(before + ends[stop - 1], ()):
+                    yield Match(type, tuple(range(start, stop)))
+                before += f"{lower[stop - 1]} "
 
-    def _parted(self, lower: Sequence[str]) -> Iterator[Match]:
+    def _parted(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
         """Names with a gap: "bipolar cells" and "T cells" in "bipolar and amacrine cells", "T (and B) cells"."""
         for stop, again in _gaps(lower):
-            for start in range(max(0, stop - BEFORE), stop):
+            last = [end for end in range(again + 1, min(len(lower), again + AFTER) + 1) if ends[end - 1] in self._last]
+            for start in range(max(0, stop - BEFORE), stop) if last else ():
                 if self._longest.get(lower[start], 0) > 1:
-                    for end in range(again + 1, min(len(lower), again + AFTER) + 1):
-                        yield from self._matches(lower, (*range(start, stop), *range(again, end)))
-
-    def _matches(self, lower: Sequence[str], places: Sequence[int]) -> Iterator[Match]:
-        for type in self._types.get(_key([lower[place] for place in places]), ()):
-            yield Match(type, tuple(places))
+                    for end in last:
+                        key = " ".join((*lower[start:stop], *lower[again : end - 1], ends[end - 1]))
+                        for type in self._types.get(key, ()):
+                            yield Match(type, (*range(start, stop), *range(again, end)))
 
     def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
         """What suits a corpus: names of its types, but for those that it mostly leaves unmarked. Others are counted."""
@@ -105,7 +110,8 @@ class Lexicon:
             inside = {word for mention in sentence.mentions for word in mention.words}
             for mention in sentence.mentions:
                 marked[mention.type, _key([words[word].lower() for word in mention.words])] += 1
-            for places in {one.words for one in _longest(self._whole([word.lower() for word in words]))}:
+            lower = [word.lower() for word in words]
+            for places in {one.words for one in _longest(self._whole(lower, [_singular(word) for word in lower]))}:
                 if inside.isdisjoint(places):
                     unmarked[_key([words[place].lower() for place in places])] += 1
         kept = []
@@ -174,10 +180,12 @@ def read_lexicon(path: str | Path) -> Lexicon:
 
 
 def _key(lower: Sequence[str]) -> str:
-    last = lower[-1]
-    if len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "is", "us")):
-        last = last[:-1]
-    return " ".join((*lower[:-1], last))
+    return " ".join((*lower[:-1], _singular(lower[-1])))
+
+
+def _singular(word: str) -> str:
+    plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "is", "us"))
+    return word[:-1] if plural else word
 
 
 def _longest(matches: Iterable[Match]) -> list[Match]:
