@@ -1,8 +1,8 @@
 """gridner: discontinuous named-entity recognition.
 
 import gridner
-recognizer = gridner.load("model")
-document = recognizer("pain in left arm and shoulder")
+recognizer = gridner.load()
+document = recognizer("loss of rod and cone photoreceptors")
 """
 
 from __future__ import annotations
@@ -55,8 +55,11 @@ __all__ = [
 ]
 
 
-def load(model: str | Path, *, threads: int | None = None, **decoding: Any) -> Recognizer:
-    """A recognizer on a model folder. `decoding` changes its settings, such as `threshold=0.3`."""
+def load(model: str | Path | None = None, *, threads: int | None = None, **decoding: Any) -> Recognizer:
+    """A recognizer on a model folder, or on the model that comes with gridner.
+
+    `decoding` changes its settings, such as `threshold=0.3`; `lexicon` names a file of names that are known.
+    """
     from gridner.loading import load as from_folder  # brings numpy and an engine, which reading does not need
 
     return from_folder(model, threads=threads, **decoding)

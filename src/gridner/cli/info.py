@@ -10,12 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from gridner.cli.common import JsonOption, print_json
+from gridner.errors import GridnerError
 
 PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transformers", "accelerate", "onnx")
 
 
 def info(
-    model: Annotated[Path | None, typer.Argument(metavar="[MODEL]", help="A model folder.")] = None,
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="[MODEL]", help="A model folder (default: the one that comes with gridner)."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Versions, and what a model is: engine, types, settings, scores. For bug reports.
@@ -33,27 +37,33 @@ def info(
             facts["versions"][name] = version(name)
         except PackageNotFoundError:
             facts["versions"][name] = None
-    if model is not None:
+    try:
         facts["model"] = _about(model)
+    except GridnerError as error:
+        if model is not None:
+            raise
+        facts["model"] = {"error": str(error)}  # of the one that should be there: what a bug report is about
     if as_json:
         print_json(facts)
         return
     print(f"Python {facts['python']} on {facts['system']}")
     print(", ".join(f"{name} {found or 'not installed'}" for name, found in facts["versions"].items()))
-    for key, value in facts.get("model", {}).items():
+    for key, value in facts["model"].items():
         several = isinstance(value, dict)
         print(f"{key}: {', '.join(f'{name} = {one}' for name, one in value.items()) if several else value}")
 
 
-def _about(model: Path) -> dict[str, Any]:
+def _about(given: Path | None) -> dict[str, Any]:
     from gridner.checkpoint import NETWORK, read_checkpoint
+    from gridner.loading import SHIPPED
 
+    model = SHIPPED if given is None else given
     checkpoint, _ = read_checkpoint(model)
     settings, training = checkpoint.config.to_dict(), checkpoint.training
     dev = training.get("scores", {}).get("dev", {}).get("exact", {})
     scores = {name: round(100 * dev[name]["f1"], 2) for name in ("all", "discontinuous") if name in dev}
     return {
-        "folder": str(model),
+        "folder": str(given) if given else "the one that comes with gridner",
         "engine": ("ONNX Runtime" if checkpoint.network == NETWORK else "torch") + ", int8" * checkpoint.int8,
         "file": f"{checkpoint.network}, {(model / checkpoint.network).stat().st_size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",

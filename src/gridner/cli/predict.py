@@ -38,7 +38,9 @@ def predict(
         typer.Argument(metavar="TEXT|FILE", help="A text; or files and folders; or - for standard input."),
     ] = None,
     source: Annotated[Path | None, typer.Option("--input", "-i", help="A file or a folder to read.")] = None,
-    model: Annotated[Path | None, typer.Option("--model", "-m", help="A model folder.")] = None,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="A model folder (default: the one that comes with gridner).")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[
         str, typer.Option("--format", "-f", help=f"Format of the input: text, {FORMAT_NAMES}; auto looks at the path.")
@@ -79,13 +81,13 @@ def predict(
 
     Examples:
 
-        gridner predict "rod and cone cells" --model model
+        gridner predict "loss of rod and cone photoreceptors"
 
-        gridner predict notes/*.txt --model model --threshold 0.3 --json
+        gridner predict notes/*.txt --threshold 0.2 --json
 
         gridner predict --input corpus --format brat --output predictions --to brat --model model
 
-        cat documents.jsonl | gridner predict - --model model > found.jsonl
+        cat documents.jsonl | gridner predict - > found.jsonl
 
     """
     from gridner.loading import load
@@ -95,8 +97,6 @@ def predict(
     if pre_annotate and (output is not None or as_json):
         raise UsageError("--pre-annotate with --output or --json, expected one of them: it writes into the input")
     documents, from_stdin = _documents(inputs or [], source, reading, notes)
-    if model is None:
-        raise UsageError("no --model, expected the folder of one")
     settings = {"threshold": threshold} if threshold is not None else {}
     recognizer = load(model, threads=threads, lexicon=lexicon, **settings)
     wanted = _wanted(types, recognizer)
