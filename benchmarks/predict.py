@@ -66,7 +66,7 @@ def export_encoder(model: TrainedModel, path: Path, sample: Sequence[Sentence] |
     arrays = model.pieces.collate(model.pieces.encode([["a", "b", "c", "d"], ["a", "b"]]))
     size, length = torch.export.Dim("size"), torch.export.Dim("length")
     program = torch.onnx.export(
-        Encoder(model.model.encoder.language_model),
+        Encoder(model.model.encoder.language_model).eval(),
         (torch.from_numpy(arrays.pieces), torch.from_numpy(arrays.piece_mask)),
         input_names=["pieces", "piece_mask"],
         output_names=["words"],
