@@ -56,6 +56,6 @@ def block_html(text: str, span: Fragment, entities: Sequence[Entity], colours: M
             kind = "g-bar" if bar.solid else "g-bar g-gap"
             label = f'<span class="g-label">{escape(label_of(entity))}</span>' if bar.first else ""
             style = f"--lane:{bar.lane};--colour:var(--g{colours[entity.type]})"
-            bars.append(f'<span class="{kind}" style="{style}">{label}</span>')
+            bars.append(f'<span class="{kind}" aria-hidden="true" style="{style}">{label}</span>')
         parts.append(f'<span class="g-cell">{escape(cell.text)}{"".join(bars)}</span>' if bars else escape(cell.text))
     return f'<div class="g-block" dir="auto" style="--lanes:{lanes}">{"".join(parts)}</div>'

@@ -157,12 +157,22 @@
       const cell = make("span", { class: "g-cell" }, text);
       for (const bar of bars) {
         const one = sentence.e[bar >> 10];
-        const drawn = make("span", { class: bar & 2 ? "g-bar" : "g-bar g-gap", style: `--lane:${(bar >> 2) & 255};--colour:var(--g${one.t % COLOURS})` });
+        const drawn = make("span", { class: bar & 2 ? "g-bar" : "g-bar g-gap", "aria-hidden": "true", style: `--lane:${(bar >> 2) & 255};--colour:var(--g${one.t % COLOURS})` });
         if (bar & 1) drawn.append(make("span", { class: "g-label" }, data.types[one.t], ...badge(one)));
         cell.append(drawn);
       }
       block.append(cell);
     }
+    const said = sentence.e.map((one, number) => {
+      let text = "", gap = false;
+      for (const [word, ...bars] of sentence.c) {
+        const bar = bars.find((each) => each >> 10 === number);
+        if (bar !== undefined && bar & 2) text += gap ? ` … ${word}` : word;
+        gap = bar !== undefined && !(bar & 2);
+      }
+      return `${data.types[one.t]}${badge(one).map((part) => part.textContent ?? part).join("")}: ${text}`;
+    });
+    if (said.length) block.append(make("span", { class: "g-said" }, ` (${said.join("; ")})`));
     return block;
   };
   const list = $("list");

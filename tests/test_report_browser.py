@@ -1,0 +1,124 @@
+"""The report in a real browser: what is drawn, the filters and the keys."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gridner import Document, write
+from gridner.cli import app
+from test_draw import entity
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to look at the page with")
+
+
+def corpus(folder: Path) -> tuple[Path, Path, Path]:
+    """Gold and two systems: A finds what has a gap in the first text, B what has none in the second."""
+    first, second = "Pain in left arm and shoulder.", "Rash on hands; no fever, and <b>itching</b> of the skin."
+    whole, parted = entity("Sign", (0, 16)), entity("Sign", (0, 7), (21, 29), score=0.9)
+    rash, fever = entity("Sign", (0, 13), score=0.8), entity("Fever", (18, 23), score=0.3)
+    gold = [Document("one", first, (whole, parted)), Document("two", second, (rash,))]
+    a = [Document("one", first, (parted,)), Document("two", second, (fever,))]
+    b = [Document("one", first, (whole,)), Document("two", second, (rash,))]
+    more = [Document(f"more-{n}", f"Nothing here, number {n}.") for n in range(300)]
+    for name, documents in (("gold", gold), ("a", a), ("b", b)):
+        write([*documents, *more], folder / f"{name}.jsonl")
+    return folder / "gold.jsonl", folder / "a.jsonl", folder / "b.jsonl"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sync_api.Page]":  # type: ignore[name-defined]
+    folder = tmp_path_factory.mktemp("report")
+    done = CliRunner().invoke(
+        app, ["report", *map(str, corpus(folder)), "--output", str(folder / "report.html"), "--rounds", "10"]
+    )
+    assert done.exit_code == 0, done.output
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        context = browser.new_context(offline=True)
+        opened = context.new_page()
+        said: list[str] = []
+        opened.on("console", lambda message: said.append(message.text))
+        opened.on("pageerror", lambda error: said.append(str(error)))
+        opened.goto((folder / "report.html").as_uri())
+        yield opened
+        assert not said  # neither errors nor anything that the policy had to stop
+        browser.close()
+
+
+def shown(page: "sync_api.Page") -> str:  # type: ignore[name-defined]
+    return str(page.inner_text("#count"))
+
+
+@pytest.fixture(autouse=True)
+def reset(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+    page.click("button[type=reset]")
+    sync_api.expect(page.locator("#count")).to_have_text("302 sentences of 302")
+    page.evaluate("window.scrollTo(0, 0)")
+
+
+def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+    assert "discontinuous only" in page.inner_text("#scores")
+    assert page.is_visible("#plots svg")
+    first = page.locator("#list li").first
+    sync_api.expect(first.locator(".where")).to_have_text("one")
+    words = first.locator(".g-block").evaluate(
+        "(block) => { const copy = block.cloneNode(true);"
+        " copy.querySelectorAll('[aria-hidden]').forEach((one) => one.remove()); return copy.textContent; }"
+    )
+    assert words == (  # what is read aloud
+        "Pain in left arm and shoulder. (Sign A ✓ 0.90 B missed: Pain in … shoulder; Sign A missed B ✓: Pain in left arm)"
+    )
+    assert first.locator(".g-gap").count() > 0
+    assert first.locator(".missed").count() == 2  # one by either system
+    assert page.locator("#list b").count() == 0  # what the text says is text
+    solid = first.locator(".g-cell", has_text="shoulder").bounding_box()
+    bar = first.locator(".g-cell", has_text="shoulder").locator(".g-bar").first.bounding_box()
+    assert bar["y"] > solid["y"]  # below its word, and as wide
+    assert abs(bar["width"] - solid["width"]) < 1
+
+
+def test_filters_choose(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+    for value, expected in (("error0", 2), ("error1", 1), ("missed0", 2), ("wrong0", 1), ("a-b", 1), ("b-a", 2)):
+        page.select_option("#f-error", value)
+        assert shown(page).startswith(f"{expected} sentence"), value
+    page.select_option("#f-error", "")
+    page.select_option("#f-kind", "discontinuous")
+    assert shown(page).startswith("1 sentence ")
+    page.select_option("#f-kind", "")
+    page.select_option("#f-type", label="Fever")
+    assert shown(page).startswith("1 sentence ")
+    page.fill("#f-search", "left arm")
+    assert shown(page).startswith("0 sentences")
+    page.select_option("#f-type", "")
+    assert shown(page).startswith("1 sentence ")
+
+
+def test_keys_step_through_what_is_shown(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+    page.select_option("#f-error", "error0")
+    page.evaluate("document.activeElement.blur()")
+    for key, expected in (("j", "one"), ("j", "two"), ("j", "two"), ("k", "one"), ("k", "one")):
+        page.keyboard.press(key)
+        assert page.inner_text("li.now .where") == expected
+    page.keyboard.press("/")
+    page.keyboard.type("jk")
+    assert page.input_value("#f-search") == "jk"
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") != "f-search"
+
+
+def test_only_what_is_near_the_screen_is_drawn(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+    def drawn() -> int:
+        return int(page.evaluate("[...document.querySelectorAll('#list li')].filter((one) => one.firstChild).length"))
+
+    sync_api.expect(page.locator("#list li").first.locator(".where")).to_have_count(1)
+    assert 2 <= drawn() < 60
+    page.locator("#list li").last.scroll_into_view_if_needed()
+    sync_api.expect(page.locator("#list li").last.locator(".where")).to_have_count(1)
+    sync_api.expect(page.locator("#list li").first.locator(".where")).to_have_count(0)
+    assert drawn() < 100
