@@ -72,7 +72,8 @@ def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:  # type:
         " copy.querySelectorAll('[aria-hidden]').forEach((one) => one.remove()); return copy.textContent; }"
     )
     assert words == (  # what is read aloud
-        "Pain in left arm and shoulder. (Sign A ✓ 0.90 B missed: Pain in … shoulder; Sign A missed B ✓: Pain in left arm)"
+        "Pain in left arm and shoulder. "
+        "(Sign A ✓ 0.90 B missed: Pain in … shoulder; Sign A missed B ✓: Pain in left arm)"
     )
     assert first.locator(".g-gap").count() > 0
     assert first.locator(".missed").count() == 2  # one by either system
@@ -122,3 +123,14 @@ def test_only_what_is_near_the_screen_is_drawn(page: "sync_api.Page") -> None:  
     sync_api.expect(page.locator("#list li").last.locator(".where")).to_have_count(1)
     sync_api.expect(page.locator("#list li").first.locator(".where")).to_have_count(0)
     assert drawn() < 100
+
+
+def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+    for width in (320, 1200):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.locator("#list li").first.scroll_into_view_if_needed()
+        sync_api.expect(page.locator("#list li").first.locator(".g-label").first).to_be_attached()
+        ends = page.locator(".g-label").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
+        assert ends
+        assert max(ends) <= width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing to scroll sideways

@@ -175,6 +175,14 @@
     if (said.length) block.append(make("span", { class: "g-said" }, ` (${said.join("; ")})`));
     return block;
   };
+  const fit = (item) => { // a label that would leave the page ends where its word ends
+    const edge = item.getBoundingClientRect();
+    for (const said of item.querySelectorAll(".g-label")) {
+      said.removeAttribute("style");
+      const { left, right: end } = said.getBoundingClientRect();
+      if (end > edge.right || left < edge.left) Object.assign(said.style, { insetInlineStart: "auto", insetInlineEnd: "0" });
+    }
+  };
   const list = $("list");
   let shown = [], now = -1;
   const watcher = new IntersectionObserver((entries) => {
@@ -182,6 +190,7 @@
       if (isIntersecting && !target.firstChild) {
         const sentence = data.sentences[target.dataset.n];
         target.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence));
+        fit(target);
         target.style.minHeight = "";
       } else if (!isIntersecting && target.firstChild) {
         target.style.minHeight = `${boundingClientRect.height}px`;
@@ -225,6 +234,7 @@
     else if (event.key === "k") step(-1);
     else if (event.key === "/") { event.preventDefault(); $("f-search").focus(); }
   });
+  window.addEventListener("resize", () => { for (const item of list.children) if (item.firstChild) fit(item); });
   window.addEventListener("beforeprint", () => { for (const item of list.children) if (!item.firstChild) item.append(draw(data.sentences[item.dataset.n])); });
   $("f-error").value = "error0";
   apply();
