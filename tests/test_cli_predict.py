@@ -149,6 +149,7 @@ def test_pre_annotation_adds_and_touches_nothing_that_is_there(exported: Path, c
 def test_bad_input(exported: Path, corpus: Path, tmp_path: Path) -> None:
     with_model = ("--model", exported)
     assert "text: an empty text" in refused(" \t ", *with_model)
+    assert "text: an empty text" in refused("", *with_model)
     assert "nowhere.txt: not found" in refused("nowhere.txt", *with_model)
     assert "expected those that the model finds: Drug, Sign" in refused("pain", "--types", "Cell", *with_model)
     assert "not a gridner model" in refused("pain", "--model", corpus)

@@ -155,7 +155,7 @@ def _documents(
 def _is_path(given: str) -> bool:
     """Whether it names a file, there or not; a text has spaces and neither slashes alone nor the end of a file name."""
     try:
-        there = Path(given).exists()
+        there = bool(given) and Path(given).exists()  # the empty path is the current folder
     except (OSError, ValueError):  # too long for a name, or not one
         return False
     return there or (len(given.split()) == 1 and (os.sep in given or Path(given).suffix in (".txt", ".ann", ".jsonl")))
