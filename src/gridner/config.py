@@ -81,6 +81,7 @@ class TrainConfig:
     tune_thresholds: bool = False  # choose the decoding thresholds on dev, for each epoch
     calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
     seeds: tuple[int, ...] = (1,)
+    keep_epochs: bool = False  # keep the model of every epoch, in epochs/1, epochs/2 …, beside the best
     snapshot_minutes: float = 5.0
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"  # auto: bf16 on a GPU that has it, else fp32

@@ -1,7 +1,8 @@
-"""How sure a score is: bootstrap intervals, and a paired test between two systems."""
+"""How sure a score is: bootstrap intervals, the spread of several runs, and a paired test between two systems."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -23,6 +24,21 @@ class Interval:
     low: float
     high: float
     left_out: int = 0  # such resamples
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A measure over several runs. The deviation is that of a sample; 0 for one run."""
+
+    mean: float
+    deviation: float
+    runs: int
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Mean and deviation."""
+    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
+    return Spread(statistics.fmean(values), deviation, len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +104,28 @@ def compare(
     a: Evaluation, b: Evaluation, name: str = ALL, *, unit: Unit = "sentence", rounds: int = 10_000, seed: int = 0
 ) -> Comparison:
     """Paired approximate randomisation: how often swapping the systems at random parts their F1 as much."""
-    if sorted(a.units) != sorted(b.units):
+    return compare_runs([a], [b], name, unit=unit, rounds=rounds, seed=seed)
+
+
+def compare_runs(
+    a: Sequence[Evaluation],
+    b: Sequence[Evaluation],
+    name: str = ALL,
+    *,
+    unit: Unit = "sentence",
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """The same between two systems that were trained several times, by the counts of all their runs.
+
+    A unit's answers are swapped in all runs at once, as they are alike. A system with fewer runs weighs as much.
+    """
+    if len({tuple(sorted(one.units)) for one in (*a, *b)}) != 1:
         raise MismatchError("the two systems are not scored on the same documents and sentences")
     if rounds < 1:
         raise UsageError(f"rounds {rounds}: expected at least 1")
-    first, second = unit_counts(a, name, unit=unit), unit_counts(b, name, unit=unit)
+    first = sum(unit_counts(one, name, unit=unit) for one in a) * len(b)
+    second = sum(unit_counts(one, name, unit=unit) for one in b) * len(a)
     f1_a, f1_b = float(_f1(first.sum(axis=0))), float(_f1(second.sum(axis=0)))
     differing = (first != second).any(axis=1)
     change = (second - first)[differing]

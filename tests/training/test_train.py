@@ -22,10 +22,11 @@ from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read
 from gridner.parts import part_of
+from gridner.significance import spread
 from gridner.trained import TrainedModel
 from gridner.training import Task, train
 from gridner.training.loop import _set_rates
-from gridner.training.runs import folds_of, hold_out, spread, summary, train_all
+from gridner.training.runs import folds_of, hold_out, summary, train_all
 from gridner.training.snapshot import State
 from gridner.training.stopping import Stopped
 from small import documents, part, tiny_config
@@ -103,6 +104,16 @@ def test_a_bonus_for_names_is_chosen_unless_there_is_to_be_none(tmp_path: Path, 
     checkpoint = TrainedModel.load(tmp_path / "m").checkpoint
     assert checkpoint.lexicon
     assert (checkpoint.config.decoding.name_bonus > 0) == (bonus > 0)
+
+
+def test_the_model_of_every_epoch_may_be_kept(tmp_path: Path) -> None:
+    facts = train(task(tmp_path / "kept", keep_epochs=True, epochs=3))
+    train(task(tmp_path / "plain", epochs=3))
+    kept = tmp_path / "kept" / "epochs"
+    assert sorted(path.name for path in kept.iterdir()) == ["1", "2", "3"]
+    assert weights(kept / str(facts["best_epoch"])) == weights(tmp_path / "kept") == weights(tmp_path / "plain")
+    assert len({str(weights(folder)) for folder in kept.iterdir()}) == 3
+    assert TrainedModel.load(kept / "1").recognizer()("Pain in left arm.").text == "Pain in left arm."
 
 
 def test_a_seed_fixes_everything(tmp_path: Path) -> None:

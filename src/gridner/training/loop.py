@@ -61,6 +61,7 @@ class Loop:
     folder: Path  # of the snapshots
     accelerator: Accelerator
     evaluate: Callable[[Toe], Evaluation | None]  # the dev score; None without dev documents
+    keep: Callable[[Toe, int], None] | None  # is given the network of each epoch, and which that is
     watcher: Watcher
     stop: Stop
 
@@ -198,6 +199,8 @@ class Loop:
                 "loss": state.loss / state.cells,
                 "seconds": round(state.seconds, 1),
             }
+            if self.keep is not None:
+                self.keep(model, state.epoch + 1)
             evaluation = self.evaluate(model)
             score = float(state.epoch + 1)  # without dev the last epoch is the best
             if evaluation is not None:

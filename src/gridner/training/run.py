@@ -34,7 +34,7 @@ from gridner.training.memory import quick
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
 from gridner.training.stopping import Stop
-from gridner.training.task import SNAPSHOT, SPARE, Task, check_parts, finished, identity_of, prepare
+from gridner.training.task import EPOCHS, SNAPSHOT, SPARE, Task, check_parts, finished, identity_of, prepare
 from gridner.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
 
 PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
@@ -111,10 +111,16 @@ def _train(
     folder = task.output / SNAPSHOT
     if accelerator.is_main_process:
         parameters = sum(parameter.numel() for parameter in start.model.parameters())
-        prepare(task.output, needed=4 * parameters * (9 + task.later) + SPARE)
+        models = (1 + task.later) * (1 + config.train.epochs * config.train.keep_epochs)
+        prepare(task.output, needed=4 * parameters * (8 + models) + SPARE)
     accelerator.wait_for_everyone()
     trained = _model_of(task, start, notes)
     stop = Stop()
+
+    def keep(model: Toe, epoch: int) -> None:
+        kept = TrainedModel(model, trained.checkpoint, trained.pieces)
+        kept.save_pretrained(task.output / EPOCHS / str(epoch))
+
     loop = Loop(
         model=start.model,
         scheme=scheme,
@@ -126,6 +132,7 @@ def _train(
         folder=folder,
         accelerator=accelerator,
         evaluate=lambda model: _dev_score(task, model, trained),
+        keep=keep if config.train.keep_epochs else None,
         watcher=Log(task.output / "log.csv", watcher) if accelerator.is_main_process else Log(),
         stop=stop,
     )

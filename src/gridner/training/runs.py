@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +14,7 @@ from gridner.documents import Document
 from gridner.errors import Notes, OutputError, UsageError
 from gridner.formats.files import write_text, write_whole
 from gridner.parts import Part
+from gridner.significance import Spread, spread
 from gridner.training.loop import Watcher
 from gridner.training.run import train
 from gridner.training.task import Task, check_parts
@@ -22,15 +22,6 @@ from gridner.training.task import Task, check_parts
 SUMMARY = "summary.json"
 SPLIT_SEED = 0  # which documents are held out does not depend on the seed of the training
 MEASURES = ("precision", "recall", "f1")
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A measure over several runs. The deviation is that of a sample; 0 for one run."""
-
-    mean: float
-    deviation: float
-    runs: int
 
 
 def hold_out(part: Part, share: float) -> tuple[Part, Part]:
@@ -153,9 +144,3 @@ def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         for part in ("dev", "test")
         if any(part in facts["scores"] for facts in runs.values())
     }
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Mean and deviation."""
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return Spread(statistics.fmean(values), deviation, len(values))

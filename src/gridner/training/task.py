@@ -18,7 +18,7 @@ from gridner.lexicon import Lexicon
 from gridner.parts import Part
 from gridner.training.snapshot import differences
 
-SNAPSHOT = "snapshot"
+SNAPSHOT, EPOCHS = "snapshot", "epochs"
 SPARE = 50 * 2**20  # bytes that must stay free
 
 
@@ -73,7 +73,7 @@ def check_parts(task: Task, notes: Notes) -> None:
 def identity_of(task: Task, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
     """What must be the same for a run to go on."""
     settings = task.config.to_dict()
-    for name in ("seeds", "snapshot_minutes"):
+    for name in ("seeds", "snapshot_minutes", "keep_epochs"):
         del settings["train"][name]
     data = {name: part["sha256"] for name, part in about.items()}
     init = None
