@@ -18,38 +18,26 @@ as in `gridner train`.
 from __future__ import annotations
 
 import argparse
-import copy
 import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from random import Random
 from statistics import mean, median
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
 
-from gridner import Mention, Sentence, align, read
-from gridner.batches import Pieces, plan
+from gridner import Sentence, align, read
+from gridner.batches import Pieces
 from gridner.config import read_config
-from gridner.decode import decode
-from gridner.loss import cell_loss, one_label_loss
-from gridner.model.build import build
-from gridner.model.fold import fold
+from gridner.experiment.efficiency import ALONE, WORK, Contender, Data, Example, measure, seconds_of
 from gridner.model.language import load_language_model, load_tokenizer, max_pieces
-from gridner.model.toe import Batch
-from gridner.tags import TagScheme, probabilities
 from measure import machine, table
 
-ALONE = "encoder alone"
 SHORT = (8, 24)  # words of a short sentence, at least and at most: 16 on average
 GROWTH = (16, 32, 64, 128, 256)
 PARTS = {
@@ -64,137 +52,16 @@ KEEP = {
 }
 
 
-@dataclass(frozen=True)
-class Example:
-    """Some words of a sentence, and the mentions among them."""
-
-    words: tuple[str, ...]
-    mentions: tuple[Mention, ...] = ()
-
-
-@dataclass(frozen=True)
-class Data:
-    """Examples in batches of similar length."""
-
-    groups: list[list[Example]]
-    batches: list[Batch]
-
-    @classmethod
-    def of(cls, examples: Sequence[Example], pieces: Pieces, cells: int) -> Data:
-        """Batches of at most so many cells."""
-        encoded = pieces.encode([example.words for example in examples])
-        numbers = list(plan([len(example.words) for example in examples], cells=cells))
-        batches = [
-            Batch(*(torch.from_numpy(array) for array in pieces.collate([encoded[place] for place in batch])))
-            for batch in numbers
-        ]
-        return cls([[examples[place] for place in batch] for batch in numbers], batches)
-
-    @property
-    def examples(self) -> list[Example]:
-        """All of them."""
-        return [example for group in self.groups for example in group]
-
-
-class System:
-    """A network, or the language model alone, ready to train and to predict on some data."""
-
-    def __init__(self, name: str, *, types: tuple[str, ...], encoder: str, pieces: Pieces, cells: int) -> None:
-        torch.manual_seed(1)
-        self.w2ner, self.alone = name == "W2NER", name == ALONE
-        self.pieces, self.cells = pieces, cells
-        config = read_config("w2ner" if self.w2ner else "craft").model
-        self.scheme = TagScheme(types, config.tags)
-        language_model, labels = load_language_model(encoder), len(self.scheme.labels)
-        toe = build(replace(config, encoder=encoder), language_model=language_model, labels=labels)
-        self.model: nn.Module = toe.encoder.language_model if self.alone else toe
-        self.predictor: nn.Module = copy.deepcopy(self.model).eval() if self.alone else fold(toe)
-        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-6, fused=True)
-
-    def take(self, data: Data) -> None:
-        """What to work on."""
-        self.data = data
-        self.golds = [torch.from_numpy(self._gold(group)) for group in data.groups]
-        found = [np.where(gold.numpy(), np.float32(4), np.float32(-4)) for gold in self.golds]
-        self.to_decode = [np.pad(scores, [(0, 0)] * 3 + [(0, int(self.w2ner))]) for scores in found]
-
-    def _gold(self, examples: Sequence[Example]) -> NDArray[np.bool_]:
-        most = max(len(example.words) for example in examples)
-        grids = np.zeros((len(examples), most, most, len(self.scheme.labels)), dtype=np.bool_)
-        for grid, example in zip(grids, examples, strict=True):
-            n = len(example.words)
-            grid[:n, :n] = self.scheme.encode(example.mentions, n)
-        return grids
-
-    def _run(self, model: nn.Module, batch: Batch) -> Tensor:
-        if self.alone:
-            output: Tensor = model(input_ids=batch.pieces, attention_mask=batch.piece_mask.long()).last_hidden_state
-        else:
-            output = model(batch)
-        return output
-
-    def train(self) -> None:
-        """A step for each batch."""
-        self.model.train()
-        criterion = one_label_loss if self.w2ner else cell_loss
-        for batch, gold in zip(self.data.batches, self.golds, strict=True):
-            output = self._run(self.model, batch)
-            loss = output.square().mean() if self.alone else criterion(output, gold, batch.lengths) / len(gold)
-            loss.backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
-            self.optimizer.step()
-            self.optimizer.zero_grad()
-
-    @torch.inference_mode()
-    def predict(self) -> None:
-        """From batches to scores."""
-        for batch in self.data.batches:
-            self._run(self.predictor, batch)
-
-    @torch.inference_mode()
-    def recognize(self) -> None:
-        """From words to mentions."""
-        data = Data.of(self.data.examples, self.pieces, self.cells)
-        for batch, examples, grids in zip(data.batches, data.groups, self.to_decode, strict=True):
-            self._run(self.predictor, batch)
-            for example, grid in zip(examples, () if self.alone else grids, strict=not self.alone):
-                n = len(example.words)
-                relations = self.scheme.relations(probabilities(grid[:n, :n], one_label=self.w2ner))
-                decode(relations, self.scheme.types)
-
-
-WORK: dict[str, Callable[[System], None]] = {
-    "train": System.train,
-    "predict": System.predict,
-    "words to mentions": System.recognize,
-}
-
-
-def seconds(run: Callable[[System], None], system: System) -> float:
-    """How long it takes."""
-    start = time.perf_counter()
-    run(system)
-    return time.perf_counter() - start
-
-
-def compare(systems: dict[str, System], data: Data, repeats: int) -> str:
+def compare(systems: dict[str, Contender], data: Data, options: argparse.Namespace) -> str:
     """A table: sentences a second of each system, and its ratio to the encoder alone."""
-    times: dict[tuple[str, str], list[float]] = {}
     for system in systems.values():
-        system.take(data)
-    for work, run in WORK.items():
-        for turn in range(repeats + 1):
-            for name, system in systems.items():
-                taken = seconds(run, system)
-                if turn:  # the first warms up
-                    times.setdefault((name, work), []).append(taken)
+        system.take(data, options.cells)
+    found = measure(systems, repeats=options.repeats, said=lambda _: None)
     rows = []
     for name in systems:
         row = [name]
         for work in WORK:
-            own, alone = times[name, work], times[ALONE, work]
-            ratio = median(a / b for a, b in zip(alone, own, strict=True))
-            row += [f"{len(data.examples) / median(own):,.1f}", f"{ratio:.2f}"]
+            row += [f"{found[name, work].speed:,.1f}", f"{found[name, work].ratio:.2f}"]
         rows.append(row)
     return table(["sentences/s", *(cell for work in WORK for cell in (work, "ratio"))], rows)
 
@@ -223,33 +90,31 @@ def one(task: dict[str, Any]) -> dict[str, float]:
     """Milliseconds a sentence for one batch, and this process's peak memory in MB."""
     options = argparse.Namespace(**task["options"])
     torch.set_num_threads(options.threads)
-    pieces = Pieces(load_tokenizer(options.encoder), max_pieces=512)
-    system = make(task["system"], tuple(task["types"]), pieces, options)
+    system = make(task["system"], tuple(task["types"]), options)
     if task["work"] == "predict":
         del system.model, system.optimizer
-    system.take(Data.of([Example(tuple(words)) for words in task["sentences"]], pieces, options.cells))
-    taken = [seconds(WORK[task["work"]], system) for _ in range(options.repeats + 1)][1:]
+    examples = [Example(tuple(words)) for words in task["sentences"]]
+    system.take(Data.of(examples, system.pieces, options.cells), options.cells)
+    work = WORK[task["work"]]
+    taken = [seconds_of(lambda: work(system)) for _ in range(options.repeats + 1)][1:]
     status = Path("/proc/self/status")  # VmHWM belongs to the process alone; ru_maxrss starts with the parent's peak
     peak = int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024 if status.exists() else float("nan")
     return {"ms": 1000 * median(taken) / len(task["sentences"]), "MB": peak}
 
 
-def make(name: str, types: tuple[str, ...], pieces: Pieces, options: argparse.Namespace) -> System:
+def make(name: str, types: tuple[str, ...], options: argparse.Namespace) -> Contender:
     """A system by its name."""
-    return System(name, types=types, encoder=options.encoder, pieces=pieces, cells=options.cells)
-
-
-def beginning(sentence: Sentence, words: int) -> Example:
-    """The first words of a sentence."""
-    kept = tuple(mention for mention in sentence.mentions if mention.tail < words)
-    return Example(tuple(word.text for word in sentence.words[:words]), kept)
+    config = read_config("w2ner" if name == "W2NER" else "craft", [f"model.encoder={options.encoder}"])
+    return Contender(config, types, (), alone=name == ALONE)
 
 
 def own_length(sentence: Sentence, pieces: Pieces) -> Example:
     """A sentence as it is, or the first window of one that is too long for prediction."""
     settings = read_config("craft").decoding
     encoded = pieces.encode([[word.text for word in sentence.words]])[0]
-    return beginning(sentence, pieces.windows(encoded, max_words=settings.max_words, overlap=settings.overlap)[0].stop)
+    return Example.beginning(
+        sentence, pieces.windows(encoded, max_words=settings.max_words, overlap=settings.overlap)[0].stop
+    )
 
 
 def arguments() -> argparse.Namespace:
@@ -289,20 +154,20 @@ def main() -> None:
     print(f"batches of at most {options.cells:,} cells, allocator {options.allocator}.")
     parts = options.part or PARTS
     if {"short", "own"} & set(parts):
-        systems = {name: make(name, types, pieces, options) for name in (ALONE, "W2NER", "TOE")}
+        systems = {name: make(name, types, options) for name in (ALONE, "W2NER", "TOE")}
     random = Random(1)
     random.shuffle(sentences)
     for part in (part for part in ("short", "own") if part in parts):
         if part == "short":
             some = [sentence for sentence in sentences if len(sentence.words) >= SHORT[1]][: options.sentences]
-            examples = [beginning(sentence, random.randint(*SHORT)) for sentence in some]
+            examples = [Example.beginning(sentence, random.randint(*SHORT)) for sentence in some]
         else:
             examples = [own_length(sentence, pieces) for sentence in sentences[: options.sentences]]
         data = Data.of(examples, pieces, options.cells)
         length = mean(len(example.words) for example in examples)
         count = sum(int(batch.piece_mask.sum()) for batch in data.batches) / len(examples)
         print(f"\n{PARTS[part]}: {len(examples)}, of {length:.1f} words and {count:.1f} pieces on average.\n")
-        print(compare(systems, data, options.repeats), flush=True)
+        print(compare(systems, data, options), flush=True)
     if "growth" in parts:
         print(f"\n{PARTS['growth']}.\n\n{growth(words, pieces, types, options)}")
 

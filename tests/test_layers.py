@@ -29,6 +29,7 @@ LAYERS = [
     {"model", "loss", "card", "tuning"},
     {"trained", "training", "export", "quantize"},
     {"loading"},
+    {"experiment"},
     {"cli", "__main__"},
 ]
 # Within a layer, what may import what.

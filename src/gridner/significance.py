@@ -124,8 +124,8 @@ def compare_runs(
         raise MismatchError("the two systems are not scored on the same documents and sentences")
     if rounds < 1:
         raise UsageError(f"rounds {rounds}: expected at least 1")
-    first = sum(unit_counts(one, name, unit=unit) for one in a) * len(b)
-    second = sum(unit_counts(one, name, unit=unit) for one in b) * len(a)
+    first = len(b) * np.sum([unit_counts(one, name, unit=unit) for one in a], axis=0)
+    second = len(a) * np.sum([unit_counts(one, name, unit=unit) for one in b], axis=0)
     f1_a, f1_b = float(_f1(first.sum(axis=0))), float(_f1(second.sum(axis=0)))
     differing = (first != second).any(axis=1)
     change = (second - first)[differing]

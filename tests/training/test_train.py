@@ -448,7 +448,7 @@ def test_seeds_and_folds_give_a_summary(tmp_path: Path) -> None:
         seeds=(1, 2),
         output=tmp_path / "out",
         resume=False,
-        watcher=lambda name: None,
+        watcher=lambda name, config, later: None,
         notes=lambda name: Notes(),
     )
     assert list(found) == ["fold-1/seed-1", "fold-1/seed-2", "fold-2/seed-1", "fold-2/seed-2"]
@@ -479,7 +479,7 @@ def test_several_runs_leave_other_folders_alone(tmp_path: Path, resume: bool) ->
             seeds=(1, 2),
             output=tmp_path,
             resume=resume,
-            watcher=lambda name: None,
+            watcher=lambda name, config, later: None,
             notes=lambda name: Notes(),
         )
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from gridner.cli import convert, evaluate, export, info, predict, report, show, stats, train, tune
+from gridner.cli import convert, evaluate, experiment, export, info, predict, report, show, stats, train, tune
 from gridner.errors import GridnerError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app.command("compare")(evaluate.compare)
 app.command("report")(report.report)
 app.command("train")(train.train)
 app.command("tune")(tune.tune)
+app.command("experiment")(experiment.experiment)
 app.command("export")(export.export)
 app.command("info")(info.info)
 

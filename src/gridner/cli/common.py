@@ -55,12 +55,17 @@ class Reading:
     sentences: str = "auto"
     lenient: bool = False
 
-    def documents(self, path: Path, notes: Notes, *, what: str | None) -> Iterator[Document]:
-        """The documents at a path; `what` is done with them, shown as progress on a terminal if it is not None."""
+    def documents(
+        self, path: Path, notes: Notes, *, what: str | None, known: Iterable[Document] = ()
+    ) -> Iterator[Document]:
+        """The documents at a path; `what` is done with them, shown as progress on a terminal if it is not None.
+
+        Documents that come without their text take it from `known` ones of the same id.
+        """
         documents = read(
             path,
             self.format,
-            texts=self.texts,
+            texts=self.texts or {document.id: document.text for document in known},
             ids=read_ids(self.ids) if self.ids else None,
             except_ids=read_ids(self.except_ids) if self.except_ids else (),
             types=type_names(self.types) if self.types is not None else None,
@@ -159,3 +164,16 @@ def print_table(table: Table, caption: str = "") -> None:
     if caption:
         console.print(caption, style="dim", markup=False, soft_wrap=True)
         console.print()
+
+
+def check_training() -> None:
+    """A missing library is the user's business, said in a line."""
+    try:
+        import accelerate  # noqa: F401
+        import matplotlib  # noqa: F401
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is missing, expected the extra for training: pip install 'gridner[train]'"
+        ) from None

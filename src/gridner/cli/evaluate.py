@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -83,7 +83,8 @@ def evaluate(
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
-    result = _score(reading.documents(gold, notes, what="score"), predicted, reading, pred_format, notes)
+    golds = list(reading.documents(gold, notes, what="read"))
+    result = _score(golds, predicted, reading, pred_format, notes)
     intervals = {name: bootstrap(result, name, unit=unit, rounds=rounds, seed=seed) for name in result.slices}
     if as_json:
         data = evaluation_json(result)
@@ -159,12 +160,12 @@ def compare(
 
 
 def _score(
-    gold: Iterable[Document], predicted: Path, reading: Reading, pred_format: str | None, notes: Notes
+    gold: Sequence[Document], predicted: Path, reading: Reading, pred_format: str | None, notes: Notes
 ) -> Evaluation:
     from gridner.evaluate import evaluate as score
 
     answers = replace(reading, format=pred_format or reading.format)
-    return score(gold, answers.documents(predicted, notes, what="read"))
+    return score(gold, answers.documents(predicted, notes, what="score", known=gold))
 
 
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:

@@ -18,8 +18,7 @@ EVERY = 60  # seconds between two lines where there is no terminal
 class Live:
     """A line that shows how a training goes; one line for each epoch where there is no terminal."""
 
-    def __init__(self, config: TrainConfig, *, resume: bool, quiet: bool) -> None:
-        self.config = config
+    def __init__(self, *, resume: bool, quiet: bool) -> None:
         self.resume = resume
         self.quiet = quiet
         self.console = Console(stderr=True, highlight=False)
@@ -39,16 +38,23 @@ class Live:
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
-    def watch(self, name: str) -> Line | None:
-        """Who watches a run."""
-        return None if self.quiet else Line(self, name)
+    def watch(self, name: str, config: TrainConfig, later: int) -> Line | None:
+        """Who watches a run; `later` are to come after it."""
+        return None if self.quiet else Line(self, name, config, later)
+
+    def say(self, text: str) -> None:
+        """A line above it."""
+        if not self.quiet:
+            self.console.print(text, markup=False, soft_wrap=True)
 
 
 class Line:
     """The watcher of one run."""
 
-    def __init__(self, live: Live, name: str) -> None:
+    def __init__(self, live: Live, name: str, config: TrainConfig, later: int) -> None:
         self.live = live
+        self.config = config
+        self.later = later
         self.name = f"{name} " if name else ""
         self.task: TaskID | None = None
         self.loss = 0.0
@@ -59,10 +65,8 @@ class Line:
         """Say where a run goes on."""
         behind = state.epoch * steps + state.step
         if behind or self.live.resume:
-            where = (
-                f"going on after step {behind:,} of {steps * self.live.config.epochs:,}" if behind else "starting anew"
-            )
-            self.live.console.print(f"{self.name}{where}", markup=False, soft_wrap=True)
+            where = f"going on after step {behind:,} of {steps * self.config.epochs:,}" if behind else "starting anew"
+            self.live.say(f"{self.name}{where}")
 
     def step(self, state: State, steps: int, loss: float) -> None:
         """Move the line."""
@@ -73,18 +77,21 @@ class Line:
         if self.began is None:
             self.began = (time.monotonic(), state.step)
         seconds, done = time.monotonic() - self.began[0], state.step - self.began[1]
-        config = self.live.config
+        config = self.config
         speed = f"{done * config.batch_size / seconds:.1f} sentences/s, " if done else ""
         behind = state.epoch * steps + state.step
         left = state.seconds / behind * (config.epochs * steps - behind)
+        time_left = f"{_duration(left)} left"
+        if self.later:  # which are taken to need as long as this one
+            time_left += f", of all {_duration(left + self.later * (state.seconds + left))}"
         f1 = state.history[state.best_epoch - 1].get("all F1") if state.best_epoch else None
         best = "" if f1 is None else f"dev F1 {100 * f1:.2f} (epoch {state.best_epoch}), "
         name, said = f"{self.name}epoch {state.epoch + 1}/{config.epochs}", f"loss {self.loss:.5f}, {best}{speed}"
-        bar.update(self.task, completed=state.step, description=name, said=f"{said}{_duration(left)} left")
+        bar.update(self.task, completed=state.step, description=name, said=f"{said}{time_left}")
         if not self.live.console.is_terminal and time.monotonic() - self.spoke > EVERY:
             self.spoke = time.monotonic()
             done_share = f"{100 * state.step / steps:.0f} %"
-            self.live.console.print(f"{name}: {done_share}, {said}{_duration(left)} left", markup=False, soft_wrap=True)
+            self.live.say(f"{name}: {done_share}, {said}{time_left}")
 
     def epoch(self, state: State) -> None:
         """Say how it went."""
@@ -96,7 +103,7 @@ class Line:
             scores += f", discontinuous F1 {100 * row.get('discontinuous F1', 0.0):.2f}"
         mark = " *" if state.best_epoch == state.epoch else ""
         said = f"{self.name}epoch {state.epoch}: loss {row['loss']:.5f}{scores}, {_duration(state.seconds)}{mark}"
-        self.live.console.print(said, markup=False, soft_wrap=True)
+        self.live.say(said)
 
 
 def _duration(seconds: float) -> str:

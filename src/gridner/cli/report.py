@@ -74,7 +74,7 @@ def report(
     golds = list(reading.documents(gold, notes, what="read"))
     found: list[list[Document]] = []
     for path in paths:
-        found.append([answer for _, answer in pair(golds, how.documents(path, notes, what="read"))])
+        found.append([answer for _, answer in pair(golds, how.documents(path, notes, what="read", known=golds))])
     built = Report(tuple(str(path) if not no_text else "AB"[n] for n, path in enumerate(paths)), with_text=not no_text)
     for document, *answers in zip(golds, *found, strict=True):
         built.add(document, answers)

@@ -20,6 +20,7 @@ from gridner.cli.common import (
     Reading,
     SentencesOption,
     TypesOption,
+    check_training,
     new_table,
     print_notes,
     print_table,
@@ -98,7 +99,7 @@ def train(
     if seeds is not None:
         changes.append(f"train.seeds=[{seeds}]")
     chosen = read_config(config, changes)
-    _check_extra()
+    check_training()
     from gridner.parts import part_of
     from gridner.training.runs import folds_of, hold_out, summary, train_all
     from gridner.training.stopping import Stopped
@@ -146,7 +147,7 @@ def train(
     again = (command if resume else f"{command} --resume") if alone else "the same command with --resume"
     of_runs: dict[str, Notes] = {}
     try:
-        with Live(chosen.train, resume=resume, quiet=not main) as live:
+        with Live(resume=resume, quiet=not main) as live:
             found = train_all(
                 tasks,
                 seeds=chosen.train.seeds,
@@ -168,18 +169,6 @@ def train(
     _print_scores(found, {name: summary(found, name) for name in ("dev", "test")})
     _print_notes(of_runs)
     typer.echo(f"the model is in {output}" if len(found) == 1 else f"the models are in {output}", err=True)
-
-
-def _check_extra() -> None:
-    """A missing library is the user's business, said in a line."""
-    try:
-        import accelerate  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is missing, expected the extra for training: pip install 'gridner[train]'"
-        ) from None
 
 
 def _share(dev: str) -> float | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def read(
     path: str | Path,
     format: str = "auto",
     *,
-    texts: str | Path | None = None,
+    texts: str | Path | Mapping[str, str] | None = None,
     ids: Collection[str] | None = None,
     except_ids: Collection[str] = (),
     types: Collection[str] | None = None,
@@ -50,13 +50,15 @@ def read(
     """Stream the documents of a corpus.
 
     `ids` and `except_ids` select documents, `types` entities. `texts` is the folder of the texts where the annotations
-    are in another (brat, jsonl, share). `lenient` skips bad records; they are counted in `notes`.
+    are in another (brat, jsonl, share), or the texts by id, for predictions that
+    come without (jsonl). `lenient` skips bad records; they are counted in `notes`.
     """
     path = Path(path)
     notes = Notes() if notes is None else notes
     source = Source(
         path,
-        texts=Path(texts) if texts is not None else None,
+        texts=Path(texts) if isinstance(texts, str | Path) else None,
+        known_texts=texts if isinstance(texts, Mapping) else {},
         ids=frozenset(ids) if ids is not None else None,
         except_ids=frozenset(except_ids),
         lenient=lenient,
@@ -66,7 +68,7 @@ def read(
         if not path.exists():
             raise FormatError(f"{path}: not found")
         name = _known(guess(path) if format == "auto" else format)
-        if texts is not None and name not in ("brat", "jsonl", "share"):
+        if source.texts is not None and name not in ("brat", "jsonl", "share"):
             raise UsageError(f"texts {texts}: expected format brat, jsonl or share, which {name} is not")
     chosen = FORMATS[name]
     return _select(chosen.read(source), source, frozenset(types) if types is not None else None)

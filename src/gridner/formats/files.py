@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -24,6 +24,7 @@ class Source:
 
     path: Path
     texts: Path | None = None
+    known_texts: Mapping[str, str] = field(default_factory=dict)  # by id, of documents that may come without
     ids: frozenset[str] | None = None
     except_ids: frozenset[str] = frozenset()
     lenient: bool = False

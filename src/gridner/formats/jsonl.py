@@ -3,7 +3,8 @@
 {"id": "note-1", "text": "pain in left arm and shoulder",
  "entities": [{"type": "Disorder", "fragments": [[0, 7], [21, 29]], "score": 0.93}]}
 
-Predictions may be shared without their texts: a document without "text" takes it from ID.txt in the folder `texts`.
+Predictions may be shared without their texts: a document without "text" takes it from ID.txt in the folder `texts`, or
+from the document of the same id that it is scored against.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def read(source: Source) -> Iterator[Document]:
                         source.once(document_id, line.where)
                         if "text" not in item and document_id in texts:
                             item["text"] = read_text(texts[document_id])
+                        elif "text" not in item and document_id in source.known_texts:
+                            item["text"] = source.known_texts[document_id]
                         yield from_json(item, line.where)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from gridner.config import TrainConfig
 from gridner.documents import Document
 from gridner.errors import Notes, OutputError, UsageError
 from gridner.formats.files import write_text, write_whole
@@ -77,7 +78,7 @@ def train_all(
     seeds: Sequence[int],
     output: Path,
     resume: bool,
-    watcher: Callable[[str], Watcher | None],
+    watcher: Callable[[str, TrainConfig, int], Watcher | None],
     notes: Callable[[str], Notes],
 ) -> dict[str, Mapping[str, Any]]:
     """Every task with every seed. One run goes to `output` itself, several to folders in it, with a summary.
@@ -95,11 +96,12 @@ def train_all(
         _check_root(output, [name for name, _, _ in runs], resume=resume)
     found: dict[str, Mapping[str, Any]] = {}
     for done, (name, task, seed) in enumerate(runs):
+        later = len(runs) - done - 1
         found[name] = train(
-            replace(task, output=output / name if name else output, later=len(runs) - done - 1),
+            replace(task, output=output / name if name else output, later=later),
             seed=seed,
             resume=resume,
-            watcher=watcher(name),
+            watcher=watcher(name, task.config.train, later),
             notes=notes(name),
         )
     if len(runs) > 1 and all(found.values()):

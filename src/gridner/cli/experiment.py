@@ -1,0 +1,202 @@
+"""gridner experiment"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from gridner.cli.common import (
+    ExceptIdsOption,
+    FormatOption,
+    IdsOption,
+    LenientOption,
+    Reading,
+    SentencesOption,
+    TypesOption,
+    check_training,
+    print_notes,
+)
+from gridner.cli.live import Live
+from gridner.errors import Notes, UsageError
+from gridner.lexicon import Lexicon, read_lexicon
+
+if TYPE_CHECKING:
+    from gridner.experiment.study import Study
+
+NAMES = "statistics, search, comparison, ablation, overlap, errors, efficiency, discontinuous"
+PARTS = {
+    "train": ("train", "training"),
+    "dev": ("dev", "devel", "development", "valid", "validation"),
+    "test": ("test",),
+}
+
+
+def experiment(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"{NAMES}; all: every one.")],
+    data: Annotated[Path, typer.Option("--data", help="A folder with train, dev and test: folders or files.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A folder for runs and tables; what is there is used.")
+    ],
+    config: Annotated[
+        str, typer.Option("--config", help="A TOML file, or craft, cadec, share13, share14, tiny.")
+    ] = "craft",
+    seeds: Annotated[str, typer.Option("--seeds", help="Train once with each: 1 2 3, or 1,2,3.")] = "1,2,3",
+    rows: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rows", help="Only these rows of the table, parted by commas or given again; a wrong name lists all."
+        ),
+    ] = None,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--system",
+            metavar="NAME=PATH",
+            help="Another system: predictions, a model, or a folder of seed-1, seed-2 …; can be given again.",
+        ),
+    ] = None,
+    system_format: Annotated[str, typer.Option("--pred-format", help="Format of such predictions.")] = "auto",
+    paper: Annotated[
+        Literal["cadec", "share13", "share14"] | None,
+        typer.Option("--paper", help="Show the paper's figures for this corpus beside ours."),
+    ] = None,
+    format: FormatOption = "auto",
+    ids: IdsOption = None,
+    except_ids: ExceptIdsOption = None,
+    types: TypesOption = None,
+    sentences: SentencesOption = "auto",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; can be given again."),
+    ] = None,
+    lexicon: Annotated[
+        Path | None, typer.Option("--lexicon", help="Names that are known, as in gridner train.")
+    ] = None,
+    own_names: Annotated[
+        bool, typer.Option("--own-names", help="The names of the training corpus are known, too.")
+    ] = False,
+    lenient: LenientOption = False,
+) -> None:
+    """Make the paper's tables on a corpus: as Markdown, as JSON and as a figure.
+
+    Trainings are kept in OUTPUT and shared by all experiments; the same command again goes on where it was stopped.
+    --ids and --except-ids choose among the training documents.
+
+    Examples:
+
+        gridner experiment statistics comparison --data corpus --config craft --seeds 1 2 3 --output study
+
+        gridner experiment ablation --data corpus --rows best,without-trem,rounds-2 --seeds 1 --output study
+
+        gridner experiment comparison errors --data corpus --system mine=predictions.jsonl --output study
+
+        gridner experiment comparison --data cadec --format w2ner --config cadec --paper cadec --output study
+
+    """
+    check_training()
+    from gridner.config import read_config
+    from gridner.experiment.experiments import EXPERIMENTS, run_experiment
+    from gridner.experiment.study import Study
+    from gridner.parts import part_of
+
+    wanted = [name for name in names if not name.isdigit()]  # --seeds 1 2 3 leaves 2 and 3 here
+    numbers = [*seeds.split(","), *(name for name in names if name.isdigit())]
+    wanted = list(EXPERIMENTS) if wanted == ["all"] else wanted
+    for name in wanted:
+        if name not in EXPERIMENTS:
+            raise UsageError(f"experiment {name!r}, expected some of {NAMES}")
+    if not wanted:
+        raise UsageError(f"no experiment, expected some of {NAMES}")
+    chosen = read_config(config, [*(settings or []), f"train.seeds=[{','.join(numbers)}]"])
+    if chosen.model.architecture != "toe":
+        raise UsageError(
+            f"--config {config}: architecture {chosen.model.architecture}, expected toe; W2NER is compared by itself"
+        )
+    given = _given(systems or [])
+    notes = Notes()
+    reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
+    others = Reading(format, None, None, None, types, sentences, lenient)
+    parts = {
+        name: part_of(
+            (reading if name == "train" else others).documents(path, notes, what="read"), notes=notes, name=name
+        )
+        for name, path in find_parts(data).items()
+    }
+    command = shlex.join(["gridner", *sys.argv[1:]])
+    with Live(resume=False, quiet=False) as live:
+        study = Study(
+            config=chosen,
+            parts=parts,
+            output=output,
+            seeds=chosen.train.seeds,
+            lexicon=read_lexicon(lexicon) if lexicon is not None else Lexicon(),
+            own_names=own_names,
+            given=given,
+            given_format=system_format,
+            rows=[row.strip() for value in rows for row in value.split(",")] if rows else None,
+            paper=paper,
+            command=command,
+            watch=lambda name, config, later: live.watch(name, config.train, later),
+            say=live.say,
+            notes=notes,
+        )
+        texts = _run(study, wanted, run_experiment, command)
+    for text in texts:
+        typer.echo(text)
+    print_notes(notes)
+    typer.echo(f"written to {output}: {', '.join(f'{name}.md, .json, .png' for name in wanted)}", err=True)
+    if study.failures:
+        for run, why in study.failures.items():
+            typer.echo(f"gridner: {run} failed: {why}", err=True)
+        raise typer.Exit(1)
+
+
+def _run(study: Study, names: Sequence[str], run: Callable[[str, Study], str], command: str) -> list[str]:
+    """The Markdown of each experiment. A wish to stop is heeded; what is done is kept."""
+    from gridner.training.stopping import Stopped
+
+    try:
+        return [run(name, study) for name in names]
+    except Stopped:
+        said = "stopped, the state is saved"
+    except KeyboardInterrupt:
+        said = "interrupted, what was finished is kept"
+    typer.echo(f"gridner: {said}; go on with: {command}", err=True)
+    raise typer.Exit(130)
+
+
+def find_parts(data: Path) -> dict[str, Path]:
+    """The folders or files of train, dev and, if it is there, test."""
+    if not data.is_dir():
+        raise UsageError(
+            f"--data {data}: {'a file' if data.exists() else 'not found'}, expected a folder with train and dev"
+        )
+    found: dict[str, Path] = {}
+    for name, stems in PARTS.items():
+        paths = [path for path in sorted(data.iterdir()) if (path.name if path.is_dir() else path.stem) in stems]
+        if len(paths) > 1:
+            raise UsageError(f"{data}: {' and '.join(path.name for path in paths)}, expected one {name}")
+        if paths:
+            found[name] = paths[0]
+        elif name != "test":
+            raise UsageError(f"{data}: no {name}, expected a folder or a file of that name, such as {name}.jsonl")
+    return found
+
+
+def _given(systems: Sequence[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for text in systems:
+        name, equals, path = text.partition("=")
+        if not equals or not name.strip() or not path or "/" in name:
+            raise UsageError(f"--system {text!r}, expected NAME=PATH, with a name that has no /")
+        if not Path(path).exists():
+            raise UsageError(f"--system {name}: {path} not found, expected predictions, a model or a folder of runs")
+        if name in found:
+            raise UsageError(f"--system {name} twice, expected each name once")
+        found[name.strip()] = Path(path)
+    return found

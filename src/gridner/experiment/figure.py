@@ -1,0 +1,70 @@
+"""The figure of an experiment: bars in groups, with the deviation over runs as whiskers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gridner.significance import Spread
+
+COLOURS = ("#0b6e99", "#c4541a", "#5a8f3c", "#8a5a9e", "#b08900", "#777777")
+LYING = 7  # groups from which on the bars lie: their names need room
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Values of some series for each group; None is left out."""
+
+    title: str
+    value: str  # what the axis shows
+    groups: Sequence[str]
+    series: Mapping[str, Sequence[Spread | float | None]]
+
+    def draw(self, path: Path) -> None:
+        """Write a PNG."""
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        lying = len(self.groups) >= LYING
+        size = (7.0, 1.2 + len(self.groups) * (0.12 + 0.16 * len(self.series))) if lying else (7.5, 4.0)
+        figure = Figure(figsize=size, dpi=120, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        height = 0.8 / max(1, len(self.series))
+        for number, (name, values) in enumerate(self.series.items()):
+            shift = (number - (len(self.series) - 1) / 2) * height
+            present = [
+                (place + shift, _mean(value), _deviation(value))
+                for place, value in enumerate(values)
+                if value is not None
+            ]
+            places, means, deviations = zip(*present, strict=True) if present else ((), (), ())
+            colour = COLOURS[number % len(COLOURS)]
+            style: dict[str, Any] = {"color": colour, "label": name, "ecolor": "#333333", "capsize": 2}
+            if lying:
+                axes.barh(places, means, height, xerr=deviations, **style)
+            else:
+                axes.bar(places, means, height, yerr=deviations, **style)
+        ticks = range(len(self.groups))
+        if lying:
+            axes.set_yticks(ticks, self.groups, fontsize=8)
+            axes.invert_yaxis()
+            axes.set_xlabel(self.value)
+        else:
+            axes.set_xticks(ticks, self.groups, fontsize=8)
+            axes.set_ylabel(self.value)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_title(self.title, fontsize=10)
+        if len(self.series) > 1:
+            figure.legend(loc="outside lower center", ncols=min(4, len(self.series)), frameon=False, fontsize=8)
+        figure.savefig(path, format="png")
+
+
+def _mean(value: Spread | float) -> float:
+    return value.mean if isinstance(value, Spread) else value
+
+
+def _deviation(value: Spread | float) -> float:
+    return value.deviation if isinstance(value, Spread) else 0.0

@@ -1,0 +1,212 @@
+"""The paper's tables from scored systems: Tables 3 to 6 and Figure 4, each for dev and for test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gridner.evaluate import ALL, BLOCKS, DISCONTINUOUS, ERRORS, IN_DISCONTINUOUS, Evaluation
+from gridner.experiment import paper
+from gridner.experiment.figure import Bars
+from gridner.experiment.paper import Corpus, Triple
+from gridner.experiment.systems import System
+from gridner.experiment.table import Cell, Table
+from gridner.items import OVERLAPS
+from gridner.significance import compare_runs
+
+MEASURES = {"P": "precision", "R": "recall", "F1": "f1"}
+SLICES = {ALL: "all", DISCONTINUOUS: "discontinuous only"}
+ERROR_LABELS = dict(
+    zip(
+        ERRORS,
+        (
+            "wrong, head and tail right",
+            "wrong, head or tail too",
+            "missed, head and tail found",
+            "missed, head or tail too",
+        ),
+        strict=True,
+    )
+)
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an experiment gives: tables, and a figure."""
+
+    title: str
+    tables: Sequence[Table]
+    figure: Bars
+    about: Mapping[str, object] = field(default_factory=dict)
+
+
+def scores(
+    title: str,
+    systems: Sequence[System],
+    parts: Sequence[str],
+    *,
+    published: Mapping[str, tuple[Triple, Triple]] | None = None,
+    notes: Sequence[str] = (),
+) -> Table:
+    """Precision, recall and F1, and the F1 of discontinuous entities. `published`: on dev and on test."""
+    columns = ["", "runs"]
+    for part in parts:
+        columns += [f"{part} {name}" for name in MEASURES] + ["discontinuous F1"]
+    rows: list[list[Cell]] = []
+    for system in systems:
+        row: list[Cell] = [system.name, max((len(runs) for runs in system.runs.values()), default=0)]
+        for part in parts:
+            row += [system.percent(part, measure) for measure in MEASURES.values()]
+            row.append(system.percent(part, "f1", DISCONTINUOUS))
+        rows.append(row)
+    for name, triples in (published or {}).items():
+        row = [f"{name}, the paper", None]
+        for part in parts:
+            row += [*triples[part == "test"], None]
+        rows.append(row)
+    return Table(title, columns, rows, notes)
+
+
+def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]:
+    """The first system against each other one; no table where there is none."""
+    rows: list[list[Cell]] = []
+    for other in systems[1:]:
+        for part in parts:
+            a, b = systems[0].runs.get(part), other.runs.get(part)
+            for slice, label in SLICES.items() if a and b else ():
+                found = compare_runs(b or [], a or [], slice)
+                mark = " *" if found.p < LEVEL else ""
+                rows.append(
+                    [
+                        f"{systems[0].name} against {other.name}",
+                        part,
+                        label,
+                        100 * found.f1_b,
+                        100 * found.f1_a,
+                        f"{100 * found.difference:+.2f}{mark}",
+                        f"{found.p:.4f}",
+                    ]
+                )
+    notes = (
+        f"* p < {LEVEL}: paired approximate randomisation over sentences, 10,000 rounds, the runs of a system "
+        "together; F1 of the counts of all runs.",
+    )
+    columns = ["", "part", "entities", "first F1", "second F1", "difference", "p"]
+    return [Table("Significance", columns, rows, notes)] if rows else []
+
+
+def comparison(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
+    """Table 3."""
+    published: dict[str, tuple[Triple, Triple]] = {}
+    if corpus:
+        nothing: Triple = (None, None, None)
+        published = {
+            name: (paper.COMPARISON_DEV.get(name, {}).get(corpus, nothing), row[corpus])
+            for name, row in paper.COMPARISON.items()
+            if row[corpus] != nothing
+        }
+    tables = [scores("Scores", systems, parts, published=published), *significance(systems, parts)]
+    return Outcome("Comparison (Table 3)", tables, _score_bars("Exact match", systems, parts))
+
+
+def ablation(systems: Mapping[str, System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
+    """Table 4, rows by their names."""
+    published = {}
+    if corpus:
+        published = {
+            systems[name].name: (dev[corpus], test[corpus])
+            for name, (test, dev) in paper.ABLATION.items()
+            if name in systems
+        }
+    every = list(systems.values())
+    tables = [scores("Scores", every, parts, published=published), *significance(every, parts)]
+    names = [system.name for system in systems.values()]
+    series = {
+        f"{part}, {label}": [system.percent(part, "f1", slice) for system in systems.values()]
+        for part in parts
+        for slice, label in SLICES.items()
+    }
+    return Outcome("Ablation (Table 4)", tables, Bars("What each part brings", "F1, %", names, series))
+
+
+def overlap(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
+    """Table 5: discontinuous entities by how they overlap with others."""
+    rows: list[list[Cell]] = []
+    for part in parts:
+        golds = next((system.runs[part][0] for system in systems if part in system.runs), Evaluation())
+        counts = [golds.score(f"overlap:{name}") for name in OVERLAPS]
+        rows.append([f"gold entities, {part}", None, *(score.tp + score.fn for score in counts)])
+        for system in systems:
+            if part in system.runs:
+                cells = [system.percent(part, "f1", f"overlap:{name}") for name in OVERLAPS]
+                rows.append([f"{system.name}, {part}", len(system.runs[part]), *cells])
+    for name, values in paper.OVERLAP.items() if corpus else ():
+        rows.append([f"{name}, test, the paper", None, *values[corpus]])  # type: ignore[index]
+    table = Table("F1 of discontinuous entities by overlap", ["", "runs", *OVERLAPS], rows)
+    last = parts[-1]
+    series = {system.name: [system.percent(last, "f1", f"overlap:{name}") for name in OVERLAPS] for system in systems}
+    return Outcome(
+        "Overlap (Table 5)", [table], Bars(f"Discontinuous entities of {last} by overlap", "F1, %", OVERLAPS, series)
+    )
+
+
+def errors(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
+    """Table 6: what kinds of errors there are, in percent of each block."""
+    tables = []
+    for part in parts:
+        rows: list[list[Cell]] = []
+        for block in BLOCKS:
+            shares = [system.errors(part, block) for system in systems]
+            for place, (error, label) in enumerate(ERROR_LABELS.items()):
+                published = [paper.ERRORS[block][corpus][place]] if corpus else []
+                rows.append([f"{block}: {label}", *(share.get(error) for share in shares), *published])
+            totals = [share.get("total") for share in shares]
+            rows.append([f"{block}: number of errors", *totals, *([None] if corpus else [])])
+        beside = ["TOE, test, the paper"] if corpus else []
+        columns = ["% of the errors", *(system.name for system in systems), *beside]
+        notes = ("Each block has all errors of the sentences with such a gold entity; it sums to 100.",)
+        tables.append(Table(f"Errors on {part}", columns, rows, notes))
+    last = parts[-1]
+    series = {
+        f"{system.name}, {block}": [system.errors(last, block).get(error) for error in ERRORS]
+        for system in systems
+        for block in ("all", "discontinuous")
+    }
+    groups = [label.replace(", ", ",\n") for label in ERROR_LABELS.values()]
+    return Outcome("Errors (Table 6)", tables, Bars(f"Errors on {last}", "% of the block's errors", groups, series))
+
+
+def discontinuous(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
+    """Figure 4: sentences with a discontinuous entity, and discontinuous entities alone."""
+    columns = ["", "runs"]
+    for part in parts:
+        columns += [f"{part}: sentences with gaps, F1", "discontinuous P", "R", "F1"]
+    rows: list[list[Cell]] = []
+    for system in systems:
+        row: list[Cell] = [system.name, max((len(runs) for runs in system.runs.values()), default=0)]
+        for part in parts:
+            row.append(system.percent(part, "f1", IN_DISCONTINUOUS))
+            row += [system.percent(part, measure, DISCONTINUOUS) for measure in MEASURES.values()]
+        rows.append(row)
+    notes = ["The paper's Figure 4 is a picture without numbers."] if corpus else []
+    groups = [f"{part}, {label}" for part in parts for label in ("sentences with gaps", "discontinuous only")]
+    series = {
+        system.name: [
+            system.percent(part, "f1", slice) for part in parts for slice in (IN_DISCONTINUOUS, DISCONTINUOUS)
+        ]
+        for system in systems
+    }
+    return Outcome(
+        "Discontinuous entities (Figure 4)",
+        [Table("Scores", columns, rows, notes), *significance(systems, parts)],
+        Bars("Discontinuous entities", "F1, %", groups, series),
+    )
+
+
+def _score_bars(title: str, systems: Sequence[System], parts: Sequence[str]) -> Bars:
+    groups = [f"{part}, {label}" for part in parts for label in SLICES.values()]
+    series = {
+        system.name: [system.percent(part, "f1", slice) for part in parts for slice in SLICES] for system in systems
+    }
+    return Bars(title, "F1, %", groups, series)

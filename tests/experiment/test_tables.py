@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gridner.documents import Document, Entity, Fragment
+from gridner.errors import MismatchError, Notes, UsageError
+from gridner.evaluate import ERRORS
+from gridner.experiment import paper, tables
+from gridner.experiment.rows import ABLATION, SEARCH, ablation_rows, changed, chosen, w2ner_of
+from gridner.experiment.systems import System, runs_below, system_of
+from gridner.experiment.table import Table
+from gridner.parts import Part, part_of
+from gridner.significance import spread
+from gridner.tuning import answers
+from small import documents, tiny_config
+
+
+def parts() -> dict[str, Part]:
+    """Dev has the first notes, test the others."""
+    notes = documents()
+    return {
+        name: part_of(some, notes=Notes(), name=name)
+        for name, some in (("train", notes), ("dev", notes[:3]), ("test", notes[3:]))
+    }
+
+
+def write(folder: Path, found: Mapping[str, list[Document]]) -> Path:
+    """Predictions as a run keeps them."""
+    folder.mkdir(parents=True)
+    for name, some in found.items():
+        scored = [replace(one, entities=tuple(replace(entity, score=0.9) for entity in one.entities)) for one in some]
+        (folder / f"{name}.jsonl").write_text(answers(scored))
+    return folder
+
+
+def without_gaps(document: Document) -> Document:
+    return replace(document, entities=tuple(one for one in document.entities if len(one.fragments) == 1))
+
+
+@pytest.fixture
+def systems(tmp_path: Path) -> list[System]:
+    """One that knows everything, in two runs, and one that finds no discontinuous entity, in one."""
+    golds = {name: list(part.documents) for name, part in parts().items() if name != "train"}
+    flat = {name: [without_gaps(one) for one in some] for name, some in golds.items()}
+    runs = [write(tmp_path / "all" / f"seed-{seed}", golds) for seed in (1, 2)]
+    return [
+        system_of("knows", runs, parts()),
+        system_of("flat", [write(tmp_path / "flat", flat)], parts()),
+    ]
+
+
+def test_a_table_marks_what_rests_on_one_run() -> None:
+    table = Table("T", ["", "F1", "n"], [["a|b", spread([60.0, 62.0]), 1234], ["c", spread([50.0]), None]])
+    text = table.markdown()
+    assert "| a\\|b | 61.00 ± 1.41 | 1,234 |" in text
+    assert "| c | 50.00† | – |" in text
+    assert "† One run, one seed." in text
+    assert json.loads(json.dumps(table.plain()))["rows"][1][1] == {"mean": 50.0, "deviation": 0.0, "runs": 1}
+
+
+def test_scores_are_those_of_the_predictions(systems: list[System]) -> None:
+    knows, flat = systems
+    assert knows.percent("test", "f1") == spread([100.0, 100.0])
+    found = flat.percent("test", "recall")
+    assert found is not None
+    assert found.mean == pytest.approx(100 * 2 / 4)  # of the last three notes' entities
+    assert flat.percent("dev", "f1", "discontinuous") == spread([0.0])
+    assert flat.percent("dev", "f1", "overlap:none") is None
+
+
+def test_every_table_has_dev_and_test(systems: list[System]) -> None:
+    for make in (tables.comparison, tables.overlap, tables.errors, tables.discontinuous):
+        outcome = make(systems, ["dev", "test"], "cadec")
+        text = "\n".join(table.markdown() for table in outcome.tables)
+        assert "dev" in text
+        assert "test" in text
+        assert "the paper" in text or "The paper" in text
+        assert len({len(row) for table in outcome.tables for row in [table.columns, *table.rows]}) <= len(
+            outcome.tables
+        )
+        assert all(len(values) == len(outcome.figure.groups) for values in outcome.figure.series.values())
+
+
+def test_a_comparison_has_its_significance_test_on_both_parts(systems: list[System]) -> None:
+    outcome = tables.comparison(systems, ["dev", "test"], None)
+    rows = outcome.tables[1].rows
+    assert [(row[1], row[2]) for row in rows] == [
+        (part, entities) for part in ("dev", "test") for entities in ("all", "discontinuous only")
+    ]
+    assert rows[0][0] == "knows against flat"
+    assert rows[0][3] == 100.0
+    assert 0 < float(str(rows[0][6])) <= 1
+
+
+def test_error_shares_sum_to_100(systems: list[System]) -> None:
+    shares = systems[1].errors("dev", "all")
+    assert sum(shares[name].mean for name in ERRORS) == pytest.approx(100)
+    assert shares["total"].mean > 0
+
+
+def test_a_figure_is_a_picture(systems: list[System], tmp_path: Path) -> None:
+    for number, make in enumerate((tables.comparison, tables.overlap)):
+        path = tmp_path / f"{number}.png"
+        make(systems, ["dev", "test"], None).figure.draw(path)
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_predictions_in_one_file_are_told_apart_by_their_documents(tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text(answers([replace(one, entities=()) for one in documents()]))
+    found = system_of("p", [tmp_path / "p.jsonl"], parts())
+    assert {name: runs[0].documents for name, runs in found.runs.items()} == {"dev": 3, "test": 3}
+    (tmp_path / "d.jsonl").write_text(answers([replace(one, entities=()) for one in documents()[:3]]))
+    assert set(system_of("d", [tmp_path / "d.jsonl"], parts()).runs) == {"dev"}
+
+
+@pytest.mark.parametrize(
+    ("some", "said"),
+    [
+        (
+            [Document("other", "Some text.", (Entity("Sign", (Fragment(0, 4),)),))],
+            "document other, expected predictions",
+        ),
+        (documents()[:2], "different documents"),
+    ],
+)
+def test_predictions_of_other_documents_are_refused(tmp_path: Path, some: list[Document], said: str) -> None:
+    lines = [json.dumps({"id": one.id, "text": one.text, "entities": []}) + "\n" for one in some]
+    (tmp_path / "p.jsonl").write_text("".join(lines))
+    with pytest.raises(MismatchError, match=f"p.jsonl: .*{said}"):
+        system_of("p", [tmp_path / "p.jsonl"], parts())
+
+
+def test_runs_are_found_below_a_folder_by_seed(tmp_path: Path) -> None:
+    for seed in (10, 2, 1):
+        (tmp_path / f"seed-{seed}").mkdir()
+    assert [path.name for path in runs_below(tmp_path)] == ["seed-1", "seed-2", "seed-10"]
+    assert runs_below(tmp_path / "seed-1") == [tmp_path / "seed-1"]
+
+
+def test_the_rows_of_the_ablation_are_settings_that_differ() -> None:
+    config = changed(tiny_config(), {"model.rounds": 3, "model.maps": 4})
+    rows = ablation_rows(config)
+    assert set(ABLATION) - set(rows) == {"rounds-3", "maps-4", "links-t-ends-l", "thresholds-fixed"}
+    settings = [row.of(config) for row in rows.values()]
+    assert all(a != b for n, a in enumerate(settings) for b in settings[:n])
+    assert all(row.of(config).model == config.model for row in rows.values() if not row.trains)
+    with pytest.raises(UsageError, match="expected settings of toe"):
+        ablation_rows(w2ner_of(config))
+
+
+def test_rows_are_chosen_by_name() -> None:
+    assert chosen(["a", "b", "c"], ["c", "a"]) == ["a", "c"]
+    assert chosen(["a", "b"], None) == ["a", "b"]
+    with pytest.raises(UsageError, match="--rows d, expected some of a, b"):
+        chosen(["a", "b"], ["d"])
+
+
+def test_the_sets_of_the_search_are_possible_settings() -> None:
+    for values in SEARCH.values():
+        for changes in values.values():
+            assert changed(tiny_config(), changes) is not None
+
+
+@pytest.mark.parametrize("corpus", paper.CORPORA)
+def test_the_papers_figures_are_copied_right(corpus: paper.Corpus) -> None:
+    """F1 follows from P and R (means of runs, so nearly), and the shares of a block sum to 100."""
+    rows = [row[corpus] for both in paper.ABLATION.values() for row in both]
+    rows += [paper.COMPARISON["W2NER"][corpus], paper.COMPARISON_DEV["W2NER"][corpus]]
+    for p, r, f1 in rows:
+        assert p and r and f1
+        assert 2 * p * r / (p + r) == pytest.approx(f1, abs=0.25)
+    for block in paper.ERRORS.values():
+        assert sum(block[corpus]) == pytest.approx(100, abs=0.02)
