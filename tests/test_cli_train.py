@@ -51,16 +51,23 @@ def test_a_model_is_trained_and_said(corpus: Path, tmp_path: Path) -> None:
     facts = json.loads((tmp_path / "m" / "gridner.json").read_text())["training"]
     assert facts["data"]["dev"]["documents"] == 2
     assert facts["command"].startswith("gridner train tiny --train")
-    again = gridner("train", "tiny", "--train", corpus, "--dev", "0.3", "--output", tmp_path / "m", *SMALL, "--resume")
-    assert again.returncode == 0
+    assert not (tmp_path / "m" / "report.html").exists()
+    again = gridner(
+        "train", "tiny", "--train", corpus, "--dev", "0.3", "--output", tmp_path / "m", *SMALL, "--resume", "--report"
+    )
+    assert again.returncode == 0, again.stderr
     assert "epoch" not in again.stderr
+    page = (tmp_path / "m" / "report.html").read_text()
+    assert "m on dev" in page
+    assert '"documents":["note-' in page
 
 
 def test_seeds_have_a_mean(corpus: Path, tmp_path: Path) -> None:
-    done = gridner("train", "tiny", "--train", corpus, "--output", tmp_path / "m", *SMALL, "--seeds", "1,2")
+    done = gridner("train", "tiny", "--train", corpus, "--output", tmp_path / "m", *SMALL, "--seeds", "1,2", "--report")
     assert done.returncode == 0, done.stderr
     assert "±" in done.stdout
     assert {path.name for path in (tmp_path / "m").iterdir()} == {"seed-1", "seed-2", "summary.json"}
+    assert "seed-2 on dev" in (tmp_path / "m" / "seed-2" / "report.html").read_text()
 
 
 def test_folds_and_going_on_from_a_model(corpus: Path, tmp_path: Path) -> None:
@@ -149,6 +156,7 @@ def test_a_config_of_another_task(corpus: Path, tmp_path: Path) -> None:
     [
         (["--dev", "1.5"], "--dev 1.5, expected a corpus or a share"),
         (["--dev", "nowhere"], "nowhere: not found"),
+        (["--dev", "none", "--report"], "--report with --dev none, expected dev documents"),
         (["--folds", "9"], "9 folds of 6 documents"),
         (["--folds", "2", "--test", "examples"], "expected the folds to come from --train alone"),
         (["--seeds", str(2**40)], "expected different numbers from 0 to 4294967295"),

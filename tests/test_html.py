@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment
 from gridner.draw import cells
-from gridner.evaluate import Evaluation
 from gridner.report_html import Report, page
-from gridner.significance import bootstrap
+from gridner.sentences import sentences_of
 from small import documents
 from test_cli_predict import gridner
 from test_draw import entity
@@ -93,15 +92,11 @@ def test_nothing_in_a_text_becomes_markup() -> None:
     assert set(shown.tags) == {"div", "style", "span"}
     report = Report(("</script><b>",))
     report.add(document, [document])
-    whole = page("</title><i>", report.data([intervals(report.evaluations[0])]))
+    whole = page("</title><i>", report.data(rounds=20))
     tags = set(Reader(whole).tags)
     assert not tags & {"b", "i", "img"}
     assert whole.count("</script>") == 2
     assert data_of(whole)["types"] == ['T"><img src=x>']
-
-
-def intervals(evaluation: Evaluation) -> dict[str, object]:
-    return {name: bootstrap(evaluation, name, rounds=20) for name in evaluation.slices}
 
 
 def data_of(whole: str) -> dict[str, Any]:
@@ -127,14 +122,46 @@ def test_a_report_has_what_is_right_missed_and_wrong() -> None:
     assert [one.score().tp for one in report.evaluations] == [1, 1]
 
 
+def test_evaluate_writes_the_report_too(tmp_path: Path) -> None:
+    from gridner import write
+
+    write(documents(), tmp_path / "gold")
+    page = tmp_path / "page.html"
+    call = ("evaluate", str(tmp_path / "gold"), str(tmp_path / "gold"), "--rounds", "5", "--report", str(page))
+    done = gridner(*call)
+    assert done.returncode == 0, done.stderr
+    assert len(data_of(page.read_text())["sentences"]) == 7
+    page.write_text("mine")
+    assert gridner(*call).returncode == 2
+    assert page.read_text() == "mine"
+
+
+def test_a_report_has_the_types_that_are_confused() -> None:
+    gold = Document("d", TEXT, (entity("Sign", (0, 7), (21, 29)), entity("Part", (12, 16))))
+    answer = Document("d", TEXT, (entity("Part", (0, 7), (21, 29)), entity("Part", (12, 16)), entity("Sign", (0, 4))))
+    report = Report(("a",))
+    report.add(gold, [answer])
+    types = list(report.types)
+    wrong = {
+        types[one["t"]]: [types[of] for of in one.get("c", [])] for one in report.sentences[0]["e"] if one["h"] == 2
+    }
+    assert wrong == {"Part": ["Sign"], "Sign": []}
+
+
 def test_a_report_without_text_has_none() -> None:
     given = documents()
     report = Report(("A",), with_text=False)
     for document in given:
-        report.add(document, [document])
-    whole = page("report", report.data([intervals(report.evaluations[0])]))
+        seen = [
+            [{"words": [word.text for word in sentence.words], "tags": {"NNW": [[0, 1, 0.9]]}, "mentions": []}]
+            for sentence in sentences_of(document)
+        ]
+        report.add(document, [document], seen)
+    whole = page("report", report.data(rounds=20))
     data = data_of(whole)
-    said = json.dumps([data["documents"], data["systems"], [one["c"] for one in data["sentences"]]], ensure_ascii=False)
+    said = json.dumps(
+        [data["documents"], data["systems"], [(one["c"], one["n"]) for one in data["sentences"]]], ensure_ascii=False
+    )
     assert "•••" in said
     for document in given:
         assert document.id not in said

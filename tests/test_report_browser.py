@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 from gridner import Document, write
 from gridner.cli import app
+from gridner.report_html import Report
+from gridner.report_html import page as html_page
 from test_draw import entity
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -134,3 +136,44 @@ def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:  # type: ignor
         assert ends
         assert max(ends) <= width
         assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing to scroll sideways
+
+
+def test_the_grid_of_a_sentence_opens(page: "sync_api.Page", tmp_path: Path) -> None:  # type: ignore[name-defined]
+    text = "Pain in left arm and shoulder."
+    gold = Document("one", text, (entity("Sign", (0, 16)), entity("Sign", (0, 7), (21, 29))))
+    window = {
+        "words": ["Pain", "in", "left", "arm", "and", "<b>shoulder</b>", "."],
+        "tags": {
+            "NNW": [[0, 1, 0.9], [1, 2, 0.8], [2, 3, 0.95], [1, 5, 0.7], [3, 4, 0.1]],
+            "PNW": [[1, 0, 0.9], [2, 1, 0.8], [3, 2, 0.95], [5, 1, 0.6]],
+            "HTW:Sign": [[0, 3, 0.97], [0, 5, 0.9]],
+            "THW:Sign": [[3, 0, 0.97], [5, 0, 0.4]],
+        },
+        "mentions": [["Sign", [0, 1, 2, 3], 0.8], ["Sign", [0, 1, 5], 0.6]],
+    }
+    report = Report(("a",))
+    report.add(gold, [gold], [[window]])
+    (tmp_path / "grid.html").write_text(html_page("grid", report.data(rounds=5)))
+    other = page.context.new_page()
+    said: list[str] = []
+    other.on("console", lambda message: said.append(message.text))
+    other.on("pageerror", lambda error: said.append(str(error)))
+    other.goto((tmp_path / "grid.html").as_uri())
+    other.select_option("#f-error", "")
+    other.keyboard.press("Escape")
+    other.locator("body").click(position={"x": 2, "y": 2})
+    other.keyboard.press("j")
+    other.keyboard.press("g")
+    sync_api.expect(other.locator(".grid-panel")).to_have_count(4)
+    heat = other.locator(".grid-panel").first.locator("rect[fill-opacity]")
+    assert heat.count() == 5
+    assert other.locator(".grid-whole title").all_text_contents()[3] == "NNW: in → <b>shoulder</b>, 0.70"
+    assert other.locator(".grid-whole b").count() == 0
+    button = other.get_by_role("button", name="Sign Pain in … <b>shoulder</b> 0.60")
+    button.click()
+    lit = other.locator(".grid-path.lit")
+    sync_api.expect(lit).to_have_count(4)  # in each panel
+    assert lit.first.locator("rect").count() == 2  # of NNW: Pain to in, in to shoulder
+    assert lit.nth(2).locator("rect").count() == 1  # of HTW: head and tail
+    assert not said
+    other.close()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gridner.batches import Arrays, Encoded, Pieces, plan
 from gridner.calibration import Calibration
 from gridner.config import DecodingConfig
-from gridner.decode import decode
+from gridner.decode import Decoded, decode
 from gridner.documents import Document, Entity
 from gridner.errors import Notes, UsageError
 from gridner.lexicon import Lexicon
@@ -39,6 +39,7 @@ class Window:
 
     sentence: int
     words: range
+    tags: NDArray[np.floating]  # probabilities [n, n, labels]
     relations: Relations
     names: tuple[Name, ...] = ()  # words as in the window
 
@@ -112,16 +113,10 @@ class Recognizer:
             raise UsageError(f"batch_size is {batch_size}, expected at least 1")
         notes = Notes() if notes is None else notes
         rest = iter(sentences)
-        settings = self.decoding
-        threshold = self.calibration.score_for(settings.threshold)
         while some := list(islice(rest, batch_size)):
             found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
             for window in self.windows(some, notes=notes):
-                relations = favoured(window.relations, window.names, settings.name_bonus)
-                relations = Relations(
-                    shifted(relations.links, settings.link_threshold), shifted(relations.ends, settings.end_threshold)
-                )
-                decoded = decode(relations, self.scheme.types, threshold=threshold, k=settings.k, limit=settings.limit)
+                decoded = self.decode(window)
                 if decoded.capped_cells or decoded.capped_mentions:
                     sentence = some[window.sentence]
                     place = f"{sentence.document_id}: {sentence.start}-{sentence.end}"
@@ -130,6 +125,16 @@ class Recognizer:
             for number in range(len(some)):
                 merged = merge(sorted(found[number], key=lambda pair: pair[0].start))
                 yield [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
+
+    def decode(self, window: Window) -> Decoded:
+        """The mentions of a window, by its own words, with scores that are not calibrated yet."""
+        settings = self.decoding
+        relations = favoured(window.relations, window.names, settings.name_bonus)
+        relations = Relations(
+            shifted(relations.links, settings.link_threshold), shifted(relations.ends, settings.end_threshold)
+        )
+        threshold = self.calibration.score_for(settings.threshold)
+        return decode(relations, self.scheme.types, threshold=threshold, k=settings.k, limit=settings.limit)
 
     def windows(self, sentences: Sequence[Sentence], *, notes: Notes | None = None) -> Iterator[Window]:
         """The relations of every window of every sentence, in batches of similar length."""
@@ -144,11 +149,9 @@ class Recognizer:
             for row, place in enumerate(batch):
                 number, words, _ = parts[place]
                 grid = scores[row, : len(words), : len(words)]
-                yield Window(number, words, self._relations(grid), self._names(sentences[number], words))
-
-    def _relations(self, scores: NDArray[np.floating]) -> Relations:
-        tags = probabilities(scores, one_label=self.one_label)
-        return self.scheme.relations(tags, links=self.decoding.links, ends=self.decoding.ends)
+                tags = probabilities(grid, one_label=self.one_label)
+                relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)
+                yield Window(number, words, tags, relations, self._names(sentences[number], words))
 
     def _names(self, sentence: Sentence, words: range) -> tuple[Name, ...]:
         if not self.lexicon or not self.decoding.name_bonus:

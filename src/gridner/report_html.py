@@ -21,6 +21,7 @@ from gridner.html import asset
 from gridner.items import Item, by_sentence, items_of, overlap_of, shares_words, word_counts
 from gridner.report import evaluation_json
 from gridner.sentences import Sentence, sentences_of
+from gridner.significance import Unit, bootstrap
 
 HIDDEN = "•••"  # a word of a report without text
 POLICY = ("default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'")
@@ -42,8 +43,10 @@ class Report:
     def __post_init__(self) -> None:
         self.evaluations = tuple(Evaluation() for _ in self.systems)
 
-    def add(self, gold: Document, answers: Sequence[Document]) -> None:
-        """A document, and what each system answered."""
+    def add(
+        self, gold: Document, answers: Sequence[Document], grids: Sequence[Sequence[Mapping[str, Any]]] | None = None
+    ) -> None:
+        """A document, what each system answered, and how a network sees each sentence, if that is to be shown."""
         sentences = sentences_of(gold)
         for evaluation, answer in zip(self.evaluations, answers, strict=True):
             evaluation.add(gold, answer, sentences=sentences)
@@ -55,7 +58,15 @@ class Report:
         for place, sentence in enumerate(sentences):
             sets = [golds.get(place, []), *(one.get(place, []) for one in found)]
             entities = _entities(sets, scores)
-            self.sentences.append(self._sentence(gold.text, number, sentence, entities))
+            drawn = self._sentence(gold.text, number, sentence, entities)
+            if grids is not None and grids[place]:
+                drawn["n"] = [self._grid(window) for window in grids[place]]
+            self.sentences.append(drawn)
+
+    def _grid(self, window: Mapping[str, Any]) -> Mapping[str, Any]:
+        for type, _, _ in window["mentions"]:
+            self.types.setdefault(type, len(self.types))
+        return window if self.with_text else {**window, "words": [HIDDEN] * len(window["words"])}
 
     def _sentence(
         self, text: str, document: int, sentence: Sentence, entities: dict[Item, dict[str, Any]]
@@ -76,10 +87,17 @@ class Report:
             else:
                 packed.append([shown, *bars])
         facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
+        for fact, item in zip(facts, entities, strict=True):
+            if not fact["h"] & GOLD and (others := _same_words(item, entities)):
+                fact["c"] = [self.types[other] for other in others]
         return {"d": document, "c": packed, "e": facts}
 
-    def data(self, intervals: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """All that the page needs, as plain data. `intervals`: for each system, of each slice's measures."""
+    def data(self, *, unit: Unit = "sentence", rounds: int = 1000, seed: int = 0) -> dict[str, Any]:
+        """All that the page needs, as plain data. The options are those of the intervals."""
+        intervals = [
+            {name: bootstrap(one, name, unit=unit, rounds=rounds, seed=seed) for name in one.slices}
+            for one in self.evaluations
+        ]
         return {
             "systems": self.systems,
             "types": list(self.types),
@@ -92,6 +110,11 @@ class Report:
             ],
             "sentences": self.sentences,
         }
+
+
+def _same_words(item: Item, entities: Mapping[Item, Mapping[str, Any]]) -> list[str]:
+    """The types of gold entities of exactly these fragments."""
+    return [one.type for one, about in entities.items() if about["h"] & GOLD and one.fragments == item.fragments]
 
 
 def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Fragment, ...]], float]:
@@ -125,7 +148,7 @@ def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, floa
 
 def page(title: str, data: Mapping[str, Any]) -> str:
     """The whole file."""
-    script = asset("report.js")
+    script = asset("grid.js") + asset("report.js")
     parts = {
         "policy": escape("; ".join((*POLICY, f"script-src 'sha256-{_sha256(script)}'"))),
         "title": escape(title),

@@ -66,6 +66,10 @@ def evaluate(
     unit: UnitOption = "sentence",
     rounds: Annotated[int, typer.Option(min=1, help="Bootstrap resamples for the intervals.")] = 1000,
     seed: SeedOption = 0,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write the page of gridner report there as well.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
     lenient: LenientOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -77,14 +81,33 @@ def evaluate(
 
         gridner evaluate test.json predictions.jsonl --format w2ner --pred-format jsonl --json
 
+        gridner evaluate gold predictions --format brat --report report.html
+
     """
+    from gridner.cli.report import write_report
+    from gridner.evaluate import evaluate as score
+    from gridner.formats.files import check_output
     from gridner.report import evaluation_json
     from gridner.significance import bootstrap
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    if report is not None:
+        check_output(report, folder=False, force=force)
     golds = list(reading.documents(gold, notes, what="read"))
-    result = _score(golds, predicted, reading, pred_format, notes)
+    found = answers_of(golds, predicted, reading, pred_format, notes)
+    result = score(golds, found)
+    if report is not None:
+        write_report(
+            report,
+            golds,
+            {str(predicted): found},
+            title=f"{predicted.name} against {gold.name}",
+            unit=unit,
+            rounds=rounds,
+            seed=seed,
+            force=force,
+        )
     intervals = {name: bootstrap(result, name, unit=unit, rounds=rounds, seed=seed) for name in result.slices}
     if as_json:
         data = evaluation_json(result)
@@ -125,13 +148,13 @@ def compare(
         gridner compare gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl
 
     """
+    from gridner.evaluate import evaluate as score
     from gridner.significance import compare as compare_slice
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
     golds = list(reading.documents(gold, notes, what="read"))
-    a = _score(golds, first, reading, pred_format, notes)
-    b = _score(golds, second, reading, pred_format, notes)
+    a, b = (score(golds, answers_of(golds, path, reading, pred_format, notes)) for path in (first, second))
     names = [*a.slices, *(name for name in b.slices if name not in a.slices)]
     found = {name: compare_slice(a, b, name, unit=unit, rounds=rounds, seed=seed) for name in names}
     if as_json:
@@ -159,13 +182,14 @@ def compare(
     print_notes(notes)
 
 
-def _score(
+def answers_of(
     gold: Sequence[Document], predicted: Path, reading: Reading, pred_format: str | None, notes: Notes
-) -> Evaluation:
-    from gridner.evaluate import evaluate as score
+) -> list[Document]:
+    """The predictions for the gold documents, in their order."""
+    from gridner.evaluate import pair
 
-    answers = replace(reading, format=pred_format or reading.format)
-    return score(gold, answers.documents(predicted, notes, what="score", known=gold))
+    how = replace(reading, format=pred_format or reading.format)
+    return [answer for _, answer in pair(gold, how.documents(predicted, notes, what="read", known=gold))]
 
 
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,8 +18,9 @@ from gridner.cli.common import (
     TextsOption,
     TypesOption,
     print_notes,
+    sentence_progress,
 )
-from gridner.cli.evaluate import GoldArgument, PredictedFormatOption, SeedOption, UnitOption
+from gridner.cli.evaluate import GoldArgument, PredictedFormatOption, SeedOption, UnitOption, answers_of
 from gridner.documents import Document
 from gridner.errors import Notes
 
@@ -31,6 +32,12 @@ def report(
         Path | None, typer.Argument(metavar="[PRED_B]", help="Predictions of another system, to compare with.")
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            "--model", "-m", help="Show the grid of each sentence as this model sees it, with what it decodes."
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="Its heading (default: the names of the files).")] = None,
     no_text: Annotated[
         bool, typer.Option("--no-text", help="Without any source text or document ids, to be shared.")
@@ -58,34 +65,74 @@ def report(
 
         gridner report gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl --output toe-w2ner.html
 
+        gridner report gold predictions --model model
+
         gridner report gold predictions --no-text --output to-share.html
 
     """
-    from gridner.evaluate import pair
-    from gridner.formats.files import check_output, write_text, write_whole
-    from gridner.report_html import Report, page
-    from gridner.significance import bootstrap
+    from gridner.formats.files import check_output
 
     check_output(output, folder=False, force=force)
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
-    how = replace(reading, format=pred_format or reading.format)
     paths = [predicted] if second is None else [predicted, second]
     golds = list(reading.documents(gold, notes, what="read"))
-    found: list[list[Document]] = []
-    for path in paths:
-        found.append([answer for _, answer in pair(golds, how.documents(path, notes, what="read", known=golds))])
-    built = Report(tuple(str(path) if not no_text else "AB"[n] for n, path in enumerate(paths)), with_text=not no_text)
-    for document, *answers in zip(golds, *found, strict=True):
-        built.add(document, answers)
-    intervals = [
-        {name: bootstrap(one, name, unit=unit, rounds=rounds, seed=seed) for name in one.slices}
-        for one in built.evaluations
-    ]
-    heading = title or (
-        "A gridner report" if no_text else f"{' and '.join(path.name for path in paths)} against {gold.name}"
+    found = [answers_of(golds, path, reading, pred_format, notes) for path in paths]
+    write_report(
+        output,
+        golds,
+        dict(zip(map(str, paths), found, strict=True)),
+        title=title or f"{' and '.join(path.name for path in paths)} against {gold.name}",
+        own_title=title is not None,
+        no_text=no_text,
+        model=model,
+        unit=unit,
+        rounds=rounds,
+        seed=seed,
+        force=force,
     )
-    text = page(heading, built.data(intervals))
+    print_notes(notes)
+
+
+def write_report(
+    output: Path,
+    golds: Sequence[Document],
+    found: Mapping[str, Sequence[Document]],
+    *,
+    title: str,
+    own_title: bool = False,
+    no_text: bool = False,
+    model: Path | None = None,
+    unit: Literal["sentence", "document"] = "sentence",
+    rounds: int = 1000,
+    seed: int = 0,
+    force: bool = False,
+) -> None:
+    """Write the page of what one or two systems found, and say where it is.
+
+    Without text neither the names of files nor a title that was not asked for are in it.
+    """
+    from gridner.formats.files import write_text, write_whole
+    from gridner.report_html import Report, page
+
+    names = tuple("AB"[: len(found)]) if no_text else tuple(found)
+    built = Report(names, with_text=not no_text)
+    grids = _grids(model, golds) if model is not None else [None] * len(golds)
+    for document, seen, *answers in zip(golds, grids, *found.values(), strict=True):
+        built.add(document, answers, seen)
+    heading = "A gridner report" if no_text and not own_title else title
+    text = page(heading, built.data(unit=unit, rounds=rounds, seed=seed))
     write_whole(output, lambda part: write_text(part, text), folder=False, force=force)
     typer.echo(f"{output}: {len(built.sentences):,} sentences, {len(text) / 2**20:.1f} MB", err=True)
-    print_notes(notes)
+
+
+def _grids(model: Path, golds: Sequence[Document]) -> Iterator[list[list[dict[str, Any]]]]:
+    """How a model sees the sentences of each document."""
+    from gridner.grid import grids
+    from gridner.loading import load
+    from gridner.sentences import sentences_of
+
+    recognizer = load(model)
+    with sentence_progress("grids") as one:
+        for document in golds:
+            yield grids(recognizer, sentences_of(document), each=one)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,6 +32,7 @@ from gridner.lexicon import Lexicon, read_lexicon
 
 if TYPE_CHECKING:
     from gridner.parts import Part
+    from gridner.training.task import Task
 
 DEV_SHARE = 0.1
 
@@ -74,6 +75,10 @@ def train(
     own_names: Annotated[
         bool, typer.Option("--own-names", help="The names of the training corpus are known, too.")
     ] = False,
+    report: Annotated[
+        bool,
+        typer.Option("--report", help="Write the page of gridner report on dev into each model's folder, with grids."),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")] = False,
     lenient: LenientOption = False,
 ) -> None:
@@ -95,6 +100,8 @@ def train(
     """
     from gridner.config import read_config
 
+    if report and dev == "none":
+        raise UsageError("--report with --dev none, expected dev documents to report on")
     changes = list(settings or [])
     if seeds is not None:
         changes.append(f"train.seeds=[{seeds}]")
@@ -168,6 +175,8 @@ def train(
         return
     _print_scores(found, {name: summary(found, name) for name in ("dev", "test")})
     _print_notes(of_runs)
+    if report:
+        _write_reports(output, found, tasks)
     typer.echo(f"the model is in {output}" if len(found) == 1 else f"the models are in {output}", err=True)
 
 
@@ -182,6 +191,21 @@ def _share(dev: str) -> float | None:
     if not 0 < share < 1:
         raise UsageError(f"--dev {dev}, expected a corpus or a share of the documents such as 0.1")
     return share
+
+
+def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task]) -> None:
+    from gridner.cli.report import write_report
+    from gridner.evaluate import pair
+    from gridner.formats import read
+
+    for run in runs:
+        task = next(task for name, task in tasks.items() if run == name or not name or run.startswith(f"{name}/"))
+        folder, golds = output / run, task.dev.documents if task.dev is not None else ()
+        known = {document.id: document.text for document in golds}
+        found = [answer for _, answer in pair(golds, read(folder / "dev.jsonl", texts=known))]
+        write_report(
+            folder / "report.html", golds, {"dev": found}, title=f"{folder.name} on dev", model=folder, force=True
+        )
 
 
 def _print_notes(of_runs: Mapping[str, Notes]) -> None:

@@ -55,6 +55,22 @@
     errorRows.append(row);
   }
   $("errors").append(make("table", {}, make("thead", {}, errorHead), errorRows));
+  const confused = new Map(); // type of gold, type of a wrong prediction on the same words → how often, by system
+  for (const one of data.sentences.flatMap((sentence) => sentence.e)) {
+    for (const type of one.c ?? []) {
+      const name = `${data.types[type]} taken for ${data.types[one.t]}`;
+      if (!confused.has(name)) confused.set(name, data.systems.map(() => 0));
+      data.systems.forEach((_, n) => { if (one.h & (2 << n)) confused.get(name)[n] += 1; });
+    }
+  }
+  if (confused.size) {
+    const body = make("tbody");
+    for (const [name, counts] of [...confused].sort((a, b) => Math.max(...b[1]) - Math.max(...a[1]))) {
+      body.append(make("tr", {}, make("th", { scope: "row" }, name), ...counts.map((count) => make("td", {}, count.toLocaleString("en")))));
+    }
+    const columns = NAMES.map((name) => make("th", { scope: "col" }, two ? name : "entities"));
+    $("errors").append(make("table", { id: "confused" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "right words, wrong type"), ...columns)), body));
+  }
   const documents = many(data.documents.length, "document");
   $("about").textContent = `${documents}, ${many(data.sentences.length, "sentence")}; ${data.systems.map((name, n) => (two ? `${NAMES[n]}: ${name}` : name)).join(", ")}`;
 
@@ -183,16 +199,23 @@
       if (end > edge.right || left < edge.left) Object.assign(said.style, { insetInlineStart: "auto", insetInlineEnd: "0" });
     }
   };
+  const gridsOf = (sentence) => (sentence.n ?? []).map((window) => { // drawn when it is opened
+    const details = make("details", { class: "grid" }, make("summary", {}, "grid"));
+    details.addEventListener("toggle", () => {
+      if (details.open && !details.querySelector(".grid-whole")) details.append(drawGrid(window, (type) => `var(--g${Math.max(0, data.types.indexOf(type)) % COLOURS})`));
+    });
+    return details;
+  });
   const list = $("list");
   let shown = [], now = -1;
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting, boundingClientRect } of entries) {
       if (isIntersecting && !target.firstChild) {
         const sentence = data.sentences[target.dataset.n];
-        target.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence));
+        target.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence), ...gridsOf(sentence));
         fit(target);
         target.style.minHeight = "";
-      } else if (!isIntersecting && target.firstChild) {
+      } else if (!isIntersecting && target.firstChild && !target.querySelector("details[open]")) {
         target.style.minHeight = `${boundingClientRect.height}px`;
         target.replaceChildren();
       }
@@ -230,7 +253,8 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.id === "f-search") { if (event.key === "Escape") event.target.blur(); return; }
     if (event.target.tagName === "SELECT") return;
-    if (event.key === "j") step(1);
+    if (event.key === "g") { const grid = list.children[now]?.querySelector("details"); if (grid) grid.open = !grid.open; }
+    else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
     else if (event.key === "/") { event.preventDefault(); $("f-search").focus(); }
   });
