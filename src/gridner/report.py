@@ -6,6 +6,13 @@ from typing import Any
 
 from gridner.evaluate import Evaluation, Relaxed, Score
 
+ERROR_LABELS = {
+    "fp_ends_right": "wrong, head and tail right",
+    "fp_ends_wrong": "wrong, head or tail too",
+    "fn_ends_right": "missed, head and tail found",
+    "fn_ends_wrong": "missed, head or tail too",
+}
+
 
 def score_json(score: Score | Relaxed) -> dict[str, float]:
     """A score as plain data."""

@@ -40,6 +40,14 @@ SentencesOption = Annotated[
     typer.Option(help="Sentences: the document's own, else split by rules (auto); or one a line (lines)."),
 ]
 LenientOption = Annotated[bool, typer.Option("--lenient", help="Skip bad records, and say how many and which.")]
+SettingsOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; can be given again.")
+]
+TrainLexiconOption = Annotated[
+    Path | None,
+    typer.Option("--lexicon", help="Names that are known, a type, a tab and a name a line; they go into the model."),
+]
+OwnNamesOption = Annotated[bool, typer.Option("--own-names", help="The names of the training corpus are known, too.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 

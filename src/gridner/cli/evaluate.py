@@ -46,10 +46,6 @@ LABELS = {
     "in_discontinuous_sentences": "sentences with gaps",
     "discontinuous": "discontinuous only",
     "continuous": "continuous only",
-    "fp_ends_right": "wrong, head and tail right",
-    "fp_ends_wrong": "wrong, head or tail too",
-    "fn_ends_right": "missed, head and tail found",
-    "fn_ends_wrong": "missed, head or tail too",
 }
 
 
@@ -193,7 +189,7 @@ def answers_of(
 
 
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:
-    from gridner.report import error_shares
+    from gridner.report import ERROR_LABELS, error_shares
 
     table = new_table("exact match", "P", "R", "F1", "95 % of F1", "gold", "pred", "right")
     for name in result.slices:
@@ -216,7 +212,7 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
     errors = new_table("errors, % of each block", *result.errors)
     shares = {block: error_shares(counts) for block, counts in result.errors.items()}
     for name in next(iter(shares.values())):
-        errors.add_row(LABELS[name], *(f"{share[name]:.1f}" for share in shares.values()))
+        errors.add_row(ERROR_LABELS[name], *(f"{share[name]:.1f}" for share in shares.values()))
     errors.add_row("number of errors", *(f"{sum(counts.values()):,}" for counts in result.errors.values()))
     print_table(errors, "each block over the sentences that have such a gold entity")
 

@@ -15,8 +15,11 @@ from gridner.cli.common import (
     FormatOption,
     IdsOption,
     LenientOption,
+    OwnNamesOption,
     Reading,
     SentencesOption,
+    SettingsOption,
+    TrainLexiconOption,
     TypesOption,
     check_training,
     print_notes,
@@ -70,16 +73,9 @@ def experiment(
     except_ids: ExceptIdsOption = None,
     types: TypesOption = None,
     sentences: SentencesOption = "auto",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; can be given again."),
-    ] = None,
-    lexicon: Annotated[
-        Path | None, typer.Option("--lexicon", help="Names that are known, as in gridner train.")
-    ] = None,
-    own_names: Annotated[
-        bool, typer.Option("--own-names", help="The names of the training corpus are known, too.")
-    ] = False,
+    settings: SettingsOption = None,
+    lexicon: TrainLexiconOption = None,
+    own_names: OwnNamesOption = False,
     lenient: LenientOption = False,
 ) -> None:
     """Make the paper's tables on a corpus: as Markdown, as JSON and as a figure.

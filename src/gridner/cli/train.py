@@ -17,8 +17,11 @@ from gridner.cli.common import (
     FormatOption,
     IdsOption,
     LenientOption,
+    OwnNamesOption,
     Reading,
     SentencesOption,
+    SettingsOption,
+    TrainLexiconOption,
     TypesOption,
     check_training,
     new_table,
@@ -55,10 +58,7 @@ def train(
     except_ids: ExceptIdsOption = None,
     types: TypesOption = None,
     sentences: SentencesOption = "auto",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; can be given again."),
-    ] = None,
+    settings: SettingsOption = None,
     seeds: Annotated[str | None, typer.Option("--seeds", help="Train once with each, such as 1,2,3.")] = None,
     folds: Annotated[
         int | None, typer.Option("--folds", min=2, help="Cross-validate: each fold of the documents is the test once.")
@@ -66,15 +66,8 @@ def train(
     init: Annotated[
         Path | None, typer.Option("--init", help="A gridner model to go on from, also with new types.")
     ] = None,
-    lexicon: Annotated[
-        Path | None,
-        typer.Option(
-            "--lexicon", help="Names that are known, a type, a tab and a name a line; they go into the model."
-        ),
-    ] = None,
-    own_names: Annotated[
-        bool, typer.Option("--own-names", help="The names of the training corpus are known, too.")
-    ] = False,
+    lexicon: TrainLexiconOption = None,
+    own_names: OwnNamesOption = False,
     report: Annotated[
         bool,
         typer.Option("--report", help="Write the page of gridner report on dev into each model's folder, with grids."),

@@ -12,22 +12,11 @@ from gridner.experiment.paper import Corpus, Triple
 from gridner.experiment.systems import System
 from gridner.experiment.table import Cell, Table
 from gridner.items import OVERLAPS
+from gridner.report import ERROR_LABELS
 from gridner.significance import compare_runs
 
 MEASURES = {"P": "precision", "R": "recall", "F1": "f1"}
 SLICES = {ALL: "all", DISCONTINUOUS: "discontinuous only"}
-ERROR_LABELS = dict(
-    zip(
-        ERRORS,
-        (
-            "wrong, head and tail right",
-            "wrong, head or tail too",
-            "missed, head and tail found",
-            "missed, head or tail too",
-        ),
-        strict=True,
-    )
-)
 LEVEL = 0.05
 
 
