@@ -172,7 +172,7 @@ def test_info_says_what_a_model_is(exported: Path) -> None:
     done = gridner("info", exported, "--json")
     facts = json.loads(done.stdout)
     assert facts["model"]["engine"] == "ONNX Runtime"
-    assert facts["model"]["types"] == "Drug, Sign"
+    assert facts["model"]["types"] == ["Drug", "Sign"]
     assert facts["versions"]["gridner"]
     plain = gridner("info", exported)
     assert "types: Drug, Sign" in plain.stdout

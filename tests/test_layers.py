@@ -36,11 +36,12 @@ LAYERS = [
         "oracle",
         "statistics",
         "grid",
+        "about",
     },
     {"model", "loss", "card", "tuning"},
     {"trained", "training", "export", "quantize"},
     {"loading"},
-    {"experiment"},
+    {"experiment", "web"},
     {"cli", "__main__"},
 ]
 # Within a layer, what may import what.
@@ -71,6 +72,7 @@ BESIDE = {
     ("recognizer", "batches"),
     ("onnx_engine", "batches"),
     ("grid", "recognizer"),
+    ("about", "checkpoint"),
     ("training", "trained"),
     ("export", "quantize"),
     ("export", "trained"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,12 +66,14 @@ class Pieces:
         except Exception as error:  # tokenizers raises plain Exceptions
             raise FormatError(f"{path}: {error}, expected a tokenizer.json of the tokenizers library") from None
 
-    def encode(self, sentences: Sequence[Sequence[str]], *, notes: Notes | None = None) -> list[Encoded]:
-        """The pieces of sentences, given as words. Words that had to be cut are counted."""
-        notes = Notes() if notes is None else notes
+    def encode(self, sentences: Sequence[Sequence[str]], *, notes: Sequence[Notes] = ()) -> list[Encoded]:
+        """The pieces of sentences, given as words. Words that had to be cut are counted, in the notes of each."""
         found = []
-        for words, encoding in zip(
-            sentences, self.tokenizer.encode_batch(list(sentences), is_pretokenized=True), strict=True
+        for words, encoding, its_notes in zip(
+            sentences,
+            self.tokenizer.encode_batch(list(sentences), is_pretokenized=True),
+            notes or repeat(Notes(), len(sentences)),
+            strict=True,
         ):
             of_words: list[list[int]] = [[] for _ in words]
             before: list[int] = []
@@ -85,7 +88,7 @@ class Pieces:
                 if not pieces:
                     pieces.append(self.unknown)
                 elif len(pieces) > room:
-                    notes.add("word with more pieces than the encoder takes, cut", words[number][:40])
+                    its_notes.add("word with more pieces than the encoder takes, cut", words[number][:40])
                     del pieces[room:]
             found.append(Encoded(tuple(map(tuple, of_words)), tuple(before), tuple(after)))
         return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.draw import blocks, cells, label_of
@@ -42,6 +43,25 @@ def document_html(document: Document, *, most: int = MOST) -> str:
     note = f'<div class="g-note">({", ".join(said)})</div>' if said else ""
     head = f'<div class="g-id">{escape(document.id)}</div>'
     return f'<div class="gridner"><style>{asset("draw.css")}</style>{head}{"".join(drawn)}{note}</div>'
+
+
+def packed_cells(
+    text: str,
+    span: Fragment,
+    entities: Sequence[Entity],
+    labels: Sequence[str] | None = None,
+    hidden: str | None = None,
+) -> list[list[Any]]:
+    """The cells of a block for draw.js: a text, then a number for each bar; `hidden` stands for each word."""
+    packed: list[list[Any]] = []
+    for cell in cells(text, span, entities, labels=labels):
+        shown = cell.text if hidden is None or cell.text.isspace() else hidden
+        bars = [bar.entity << 10 | bar.lane << 2 | bar.solid << 1 | bar.first for bar in cell.bars]
+        if packed and not bars and len(packed[-1]) == 1:
+            packed[-1][0] += shown
+        else:
+            packed.append([shown, *bars])
+    return packed
 
 
 def block_html(text: str, span: Fragment, entities: Sequence[Entity], colours: Mapping[str, int]) -> str:

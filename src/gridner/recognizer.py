@@ -34,6 +34,15 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A sentence, the score that its mentions must exceed (None: the settings') and where to count what is cut."""
+
+    sentence: Sentence
+    threshold: float | None = None
+    notes: Notes = field(default_factory=Notes)
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """What the network says about some words of a sentence, and the names of the lexicon among them."""
 
@@ -114,30 +123,34 @@ class Recognizer:
         notes = Notes() if notes is None else notes
         rest = iter(sentences)
         while some := list(islice(rest, batch_size)):
-            found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
-            for window in self.windows(some, notes=notes):
-                decoded = self.decode(window)
-                if decoded.capped_cells or decoded.capped_mentions:
-                    sentence = some[window.sentence]
-                    place = f"{sentence.document_id}: {sentence.start}-{sentence.end}"
-                    notes.add("sentence where the decoder's caps were reached", place)
-                found[window.sentence].append((window.words, decoded.mentions))
-            for number in range(len(some)):
-                merged = merge(sorted(found[number], key=lambda pair: pair[0].start))
-                yield [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
+            yield from self.answers([Asked(sentence, notes=notes) for sentence in some])
 
-    def decode(self, window: Window) -> Decoded:
+    def answers(self, asked: Sequence[Asked]) -> Iterator[list[Mention]]:
+        """The mentions of sentences that go through the network together, each as it was asked for."""
+        found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
+        for window in self.windows([one.sentence for one in asked], notes=[one.notes for one in asked]):
+            one = asked[window.sentence]
+            decoded = self.decode(window, threshold=one.threshold)
+            if decoded.capped_cells or decoded.capped_mentions:
+                place = f"{one.sentence.document_id}: {one.sentence.start}-{one.sentence.end}"
+                one.notes.add("sentence where the decoder's caps were reached", place)
+            found[window.sentence].append((window.words, decoded.mentions))
+        for number in range(len(asked)):
+            merged = merge(sorted(found[number], key=lambda pair: pair[0].start))
+            yield [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
+
+    def decode(self, window: Window, *, threshold: float | None = None) -> Decoded:
         """The mentions of a window, by its own words, with scores that are not calibrated yet."""
         settings = self.decoding
         relations = favoured(window.relations, window.names, settings.name_bonus)
         relations = Relations(
             shifted(relations.links, settings.link_threshold), shifted(relations.ends, settings.end_threshold)
         )
-        threshold = self.calibration.score_for(settings.threshold)
-        return decode(relations, self.scheme.types, threshold=threshold, k=settings.k, limit=settings.limit)
+        least = self.calibration.score_for(settings.threshold if threshold is None else threshold)
+        return decode(relations, self.scheme.types, threshold=least, k=settings.k, limit=settings.limit)
 
-    def windows(self, sentences: Sequence[Sentence], *, notes: Notes | None = None) -> Iterator[Window]:
-        """The relations of every window of every sentence, in batches of similar length."""
+    def windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[Window]:
+        """The relations of every window of every sentence, in batches of similar length; `notes` has one for each."""
         parts: list[tuple[int, range, Encoded]] = []
         settings = self.decoding
         encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)

@@ -15,9 +15,8 @@ from html import escape
 from typing import Any
 
 from gridner.documents import Document, Entity, Fragment, extent
-from gridner.draw import cells
 from gridner.evaluate import Evaluation
-from gridner.html import asset
+from gridner.html import asset, packed_cells
 from gridner.items import Item, by_sentence, items_of, overlap_of, shares_words, word_counts
 from gridner.report import evaluation_json
 from gridner.sentences import Sentence, sentences_of
@@ -77,15 +76,8 @@ class Report:
         )
         for one in drawn:
             self.types.setdefault(one.type, len(self.types))
-        packed: list[list[Any]] = []
         labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
-        for cell in cells(text, span, drawn, labels=labels):
-            shown = cell.text if self.with_text or cell.text.isspace() else HIDDEN
-            bars = [bar.entity << 10 | bar.lane << 2 | bar.solid << 1 | bar.first for bar in cell.bars]
-            if packed and not bars and len(packed[-1]) == 1:
-                packed[-1][0] += shown
-            else:
-                packed.append([shown, *bars])
+        packed = packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN)
         facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
         for fact, item in zip(facts, entities, strict=True):
             if not fact["h"] & GOLD and (others := _same_words(item, entities)):
@@ -148,11 +140,11 @@ def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, floa
 
 def page(title: str, data: Mapping[str, Any]) -> str:
     """The whole file."""
-    script = asset("grid.js") + asset("report.js")
+    script = asset("draw.js") + asset("grid.js") + asset("report.js")
     parts = {
         "policy": escape("; ".join((*POLICY, f"script-src 'sha256-{_sha256(script)}'"))),
         "title": escape(title),
-        "style": asset("draw.css") + asset("report.css"),
+        "style": asset("draw.css") + asset("base.css") + asset("report.css"),
         "script": script,
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from gridner.cli import convert, evaluate, experiment, export, info, predict, report, show, stats, train, tune
+from gridner.cli import convert, evaluate, experiment, export, info, predict, report, serve, show, stats, train, tune
 from gridner.errors import GridnerError
 
 app = typer.Typer(
@@ -31,6 +31,7 @@ app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("experiment")(experiment.experiment)
 app.command("export")(export.export)
+app.command("serve")(serve.serve)
 app.command("info")(info.info)
 
 

@@ -49,28 +49,18 @@ def info(
     print(f"Python {facts['python']} on {facts['system']}")
     print(", ".join(f"{name} {found or 'not installed'}" for name, found in facts["versions"].items()))
     for key, value in facts["model"].items():
-        several = isinstance(value, dict)
-        print(f"{key}: {', '.join(f'{name} = {one}' for name, one in value.items()) if several else value}")
+        print(f"{key}: {_said(value)}")
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {one}" for name, one in value.items())
+    return ", ".join(value) if isinstance(value, list) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _about(given: Path | None) -> dict[str, Any]:
-    from gridner.checkpoint import NETWORK, read_checkpoint
+    from gridner.about import about_model
     from gridner.loading import SHIPPED
 
-    model = SHIPPED if given is None else given
-    checkpoint, _ = read_checkpoint(model)
-    settings, training = checkpoint.config.to_dict(), checkpoint.training
-    dev = training.get("scores", {}).get("dev", {}).get("exact", {})
-    scores = {name: round(100 * dev[name]["f1"], 2) for name in ("all", "discontinuous") if name in dev}
-    return {
-        "folder": str(given) if given else "the one that comes with gridner",
-        "engine": ("ONNX Runtime" if checkpoint.network == NETWORK else "torch") + ", int8" * checkpoint.int8,
-        "file": f"{checkpoint.network}, {(model / checkpoint.network).stat().st_size / 2**20:,.0f} MB",
-        "written by": f"gridner {checkpoint.version}",
-        "types": ", ".join(checkpoint.types),
-        "names": f"{len(checkpoint.lexicon):,}",
-        "pieces at most": checkpoint.max_pieces,
-        "model": settings["model"],
-        "decoding": settings["decoding"],
-        "dev F1": scores,
-    }
+    facts = about_model(SHIPPED if given is None else given)
+    return {"folder": str(given) if given else "the one that comes with gridner", **facts}

@@ -1,19 +1,6 @@
 "use strict";
 // The grid of a sentence: a heat map for each tag, rows and columns its words, with the decoded mentions over it.
 const drawGrid = (() => { // eslint-disable-line no-unused-vars
-  const SVG = "http://www.w3.org/2000/svg";
-  const svg = (tag, attributes, ...children) => {
-    const element = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  };
-  const html = (tag, attributes, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  };
   const SAYS = {
     NNW: "the next word after the row's is the column's",
     PNW: "the word before the row's is the column's",
@@ -60,14 +47,14 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
       if (cells.length > 1) group.append(svg("polyline", { points: cells.map(([row, column]) => `${x(column) + size / 2},${y(row) + size / 2}`).join(" ") }));
       picture.append(group);
     });
-    const said = html("figcaption", {}, html("strong", {}, tag), ` ${SAYS[tag]}`);
-    return html("figure", { class: "grid-panel" }, said, html("div", { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": `${tag}, the grid` }, picture));
+    const said = make("figcaption", {}, make("strong", {}, tag), ` ${SAYS[tag]}`);
+    return make("figure", { class: "grid-panel" }, said, make("div", { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": `${tag}, the grid` }, picture));
   };
 
   return (window, colourOf) => {
     const tags = [...new Set(Object.keys(window.tags).map((label) => label.split(":", 1)[0]))];
-    const list = html("ul", { class: "grid-mentions" });
-    const whole = html("div", { class: "grid-whole" }, list, html("div", { class: "grid-panels" }, ...tags.map((tag) => panel(tag, window, colourOf))));
+    const list = make("ul", { class: "grid-mentions" });
+    const whole = make("div", { class: "grid-whole" }, list, make("div", { class: "grid-panels" }, ...tags.map((tag) => panel(tag, window, colourOf))));
     const light = (number) => {
       whole.classList.toggle("grid-one", number !== null);
       for (const path of whole.querySelectorAll(".grid-path")) path.classList.toggle("lit", path.dataset.mention === String(number));
@@ -75,7 +62,9 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
     let kept = null;
     window.mentions.forEach(([type, places, score], number) => {
       const text = places.map((place, n) => (n && place > places[n - 1] + 1 ? "… " : "") + window.words[place]).join(" ");
-      const button = html("button", { type: "button", "aria-pressed": "false" }, html("span", { style: `color:${colourOf(type)}` }, type), ` ${text} ${score.toFixed(2)}`);
+      const named = make("span", {}, type);
+      named.style.color = colourOf(type);
+      const button = make("button", { type: "button", "aria-pressed": "false" }, named, ` ${text} ${score.toFixed(2)}`);
       button.addEventListener("mouseenter", () => light(number));
       button.addEventListener("mouseleave", () => light(kept));
       button.addEventListener("click", () => {
@@ -83,10 +72,10 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
         for (const other of list.querySelectorAll("button")) other.setAttribute("aria-pressed", String(other === button && kept !== null));
         light(kept);
       });
-      list.append(html("li", {}, button));
+      list.append(make("li", {}, button));
     });
-    if (!window.mentions.length) list.append(html("li", {}, "nothing decoded"));
-    whole.append(html("p", { class: "g-note" }, "Shades: how sure the network is of a tag. Outlined: what is decoded, which rests on thresholds and known names too."));
+    if (!window.mentions.length) list.append(make("li", {}, "nothing decoded"));
+    whole.append(make("p", { class: "g-note" }, "Shades: how sure the network is of a tag. Outlined: what is decoded, which rests on thresholds and known names too."));
     return whole;
   };
 })();

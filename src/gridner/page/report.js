@@ -7,12 +7,7 @@
   const COLOURS = 9;
   const NAMES = two ? ["A", "B"] : ["the system"];
 
-  const make = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  };
+  const colourOf = (number) => `var(--g${number % COLOURS})`;
   const percent = (value) => (100 * value).toFixed(1);
   const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
@@ -75,12 +70,6 @@
   $("about").textContent = `${documents}, ${many(data.sentences.length, "sentence")}; ${data.systems.map((name, n) => (two ? `${NAMES[n]}: ${name}` : name)).join(", ")}`;
 
   // Curves
-  const svg = (tag, attributes, ...children) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...children);
-    return element;
-  };
   const plot = (caption, x, y, lines) => {
     const [left, top, size] = [38, 8, 240];
     const at = (point) => `${left + size * point[0]},${top + size * (1 - point[1])}`;
@@ -158,7 +147,6 @@
   if (!data.text) { $("f-search").disabled = true; $("f-search").placeholder = "a report without text"; }
 
   // Sentences, drawn while they are near what is seen
-  const lanes = (sentence) => Math.max(0, ...sentence.c.flatMap(([, ...bars]) => bars.map((bar) => ((bar >> 2) & 255) + 1)));
   const words = data.sentences.map((sentence) => sentence.c.map(([text]) => text).join(""));
   const badge = (one) => data.systems.flatMap((_, n) => {
     const kind = right(one, n) ? "right" : missed(one, n) ? "missed" : wrong(one, n) ? "wrong" : null;
@@ -166,43 +154,13 @@
     const score = one.s && one.s[n] !== null ? ` ${one.s[n].toFixed(2)}` : "";
     return [" ", make("span", { class: kind }, `${two ? `${NAMES[n]} ` : ""}${kind === "right" ? "✓" : kind}${score}`)];
   });
-  const draw = (sentence) => {
-    const block = make("div", { class: "g-block", dir: "auto", style: `--lanes:${lanes(sentence)}` });
-    for (const [text, ...bars] of sentence.c) {
-      if (!bars.length) { block.append(text); continue; }
-      const cell = make("span", { class: "g-cell" }, text);
-      for (const bar of bars) {
-        const one = sentence.e[bar >> 10];
-        const drawn = make("span", { class: bar & 2 ? "g-bar" : "g-bar g-gap", "aria-hidden": "true", style: `--lane:${(bar >> 2) & 255};--colour:var(--g${one.t % COLOURS})` });
-        if (bar & 1) drawn.append(make("span", { class: "g-label" }, data.types[one.t], ...badge(one)));
-        cell.append(drawn);
-      }
-      block.append(cell);
-    }
-    const said = sentence.e.map((one, number) => {
-      let text = "", gap = false;
-      for (const [word, ...bars] of sentence.c) {
-        const bar = bars.find((each) => each >> 10 === number);
-        if (bar !== undefined && bar & 2) text += gap ? ` … ${word}` : word;
-        gap = bar !== undefined && !(bar & 2);
-      }
-      return `${data.types[one.t]}${badge(one).map((part) => part.textContent ?? part).join("")}: ${text}`;
-    });
-    if (said.length) block.append(make("span", { class: "g-said" }, ` (${said.join("; ")})`));
-    return block;
-  };
-  const fit = (item) => { // a label that would leave the page ends where its word ends
-    const edge = item.getBoundingClientRect();
-    for (const said of item.querySelectorAll(".g-label")) {
-      said.removeAttribute("style");
-      const { left, right: end } = said.getBoundingClientRect();
-      if (end > edge.right || left < edge.left) Object.assign(said.style, { insetInlineStart: "auto", insetInlineEnd: "0" });
-    }
-  };
+  const draw = (sentence) => drawBlock(sentence.c, sentence.e.map((one) => ({
+    colour: colourOf(one.t), label: () => [data.types[one.t], ...badge(one)],
+  })));
   const gridsOf = (sentence) => (sentence.n ?? []).map((window) => { // drawn when it is opened
     const details = make("details", { class: "grid" }, make("summary", {}, "grid"));
     details.addEventListener("toggle", () => {
-      if (details.open && !details.querySelector(".grid-whole")) details.append(drawGrid(window, (type) => `var(--g${Math.max(0, data.types.indexOf(type)) % COLOURS})`));
+      if (details.open && !details.querySelector(".grid-whole")) details.append(drawGrid(window, (type) => colourOf(Math.max(0, data.types.indexOf(type)))));
     });
     return details;
   });
@@ -213,7 +171,7 @@
       if (isIntersecting && !target.firstChild) {
         const sentence = data.sentences[target.dataset.n];
         target.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence), ...gridsOf(sentence));
-        fit(target);
+        fitLabels(target);
         target.style.minHeight = "";
       } else if (!isIntersecting && target.firstChild && !target.querySelector("details[open]")) {
         target.style.minHeight = `${boundingClientRect.height}px`;
@@ -258,7 +216,7 @@
     else if (event.key === "k") step(-1);
     else if (event.key === "/") { event.preventDefault(); $("f-search").focus(); }
   });
-  window.addEventListener("resize", () => { for (const item of list.children) if (item.firstChild) fit(item); });
+  window.addEventListener("resize", () => { for (const item of list.children) if (item.firstChild) fitLabels(item); });
   window.addEventListener("beforeprint", () => { for (const item of list.children) if (!item.firstChild) item.append(draw(data.sentences[item.dataset.n])); });
   $("f-error").value = "error0";
   apply();

@@ -69,7 +69,8 @@ class TrainingSet:
     def _examples(self, sentences: Sequence[Sentence], notes: Notes) -> list[Example]:
         settings = self.config.decoding
         found: list[Example] = []
-        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
+        texts = [[word.text for word in sentence.words] for sentence in sentences]
+        encoded = self.pieces.encode(texts, notes=[notes] * len(sentences))
         for sentence, whole in zip(sentences, encoded, strict=True):
             seen: set[Mention] = set()
             for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):

@@ -1,0 +1,107 @@
+"""gridner serve"""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gridner.errors import UsageError
+
+TOKEN = "GRIDNER_TOKEN"  # noqa: S105
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+
+
+def serve(
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="A model folder (default: the one that comes with gridner).")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    lexicon: Annotated[
+        str | None, typer.Option("--lexicon", help="More names that are known (see predict); none: not even its own.")
+    ] = None,
+    max_body: Annotated[int, typer.Option(min=1000, help="Bytes of a request.")] = 4_000_000,
+    max_texts: Annotated[int, typer.Option(min=1, help="Texts of a request.")] = 256,
+    max_characters: Annotated[int, typer.Option(min=1, help="Characters of a text.")] = 200_000,
+    max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
+    queue: Annotated[int, typer.Option(min=1, help="Requests that may wait; more are told to come later.")] = 256,
+    origin: Annotated[
+        list[str] | None, typer.Option("--origin", help="Origin of pages that may ask (CORS); can be given again.")
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", help="Host name under which it is reached, beside its address; can be given again."),
+    ] = None,
+    access_log: Annotated[bool, typer.Option("--access-log", help="Log method, path, status and time.")] = False,
+) -> None:
+    """Serve a model: a page in the browser, and HTTP for programs.
+
+    If the environment has GRIDNER_TOKEN, requests must bring it: Authorization: Bearer TOKEN. Texts are never logged.
+
+    Examples:
+
+        gridner serve
+
+        gridner serve --model model --port 9000
+
+        GRIDNER_TOKEN=secret gridner serve --host 0.0.0.0 --name ner.example.org
+
+        curl -s localhost:8000/v1/recognize -H 'Content-Type: application/json' -d '{"text": "rod and cone cells"}'
+
+    """
+    try:
+        from gridner.web.server import run
+    except ImportError as error:
+        raise UsageError(
+            f"{error.name} is missing, expected the extra for the service: pip install 'gridner[serve]'"
+        ) from None
+    from gridner.about import about_model
+    from gridner.loading import SHIPPED, load
+    from gridner.web.app import Service
+    from gridner.web.limits import Limits
+
+    limits = Limits(body_bytes=max_body, texts=max_texts, characters=max_characters, seconds=max_seconds, queue=queue)
+    token = os.environ.get(TOKEN)
+    if token is not None and not token.strip():
+        raise UsageError(f"{TOKEN} is empty, expected a token, or no such variable")
+    listening = _listen(host, port)
+    local = _is_loopback(listening)
+    service = Service(
+        recognizer=load(model, threads=threads, lexicon=lexicon),
+        name=(model or SHIPPED).resolve().name,
+        about=about_model(model or SHIPPED),
+        limits=limits,
+        token=token.strip() if token else None,
+        hosts=frozenset([*LOOPBACK, host.lower(), *(one.lower() for one in name or ())]) if local or name else (),
+        origins=origin or (),
+        access_log=access_log,
+    )
+    at = f"[{host}]" if ":" in host else host
+    said = (
+        f"gridner is at http://{at}:{listening.getsockname()[1]} and finds {', '.join(service.recognizer.scheme.types)}"
+    )
+    typer.echo(f"{said}; Ctrl-C stops it", err=True)
+    if not local and token is None:
+        typer.echo(f"note: whoever reaches {host} can ask it; {TOKEN} in the environment sets a token", err=True)
+    run(service, listening)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError, UnicodeError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{host}:{port} cannot be listened on ({said}), expected a free port of this machine"
+        ) from None
+
+
+def _is_loopback(listening: socket.socket) -> bool:
+    address = str(listening.getsockname()[0])
+    return address == "::1" or address.startswith("127.")

@@ -1,0 +1,1 @@
+"""The service and its page: the recognizer behind HTTP. Needs the extra `serve`."""

@@ -1,0 +1,59 @@
+"""A service that really listens, for the tests; and recognizers to serve."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import uvicorn
+
+from gridner.recognizer import Asked, Recognizer
+from gridner.sentences import Mention
+from gridner.web.app import Service, create_app
+
+
+@contextmanager
+def running(service: Service) -> Iterator[str]:
+    """The service on a port of this machine; its address."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(create_app(service), log_level="error", access_log=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        if isinstance(service.recognizer, Slow):
+            service.recognizer.gate.release(1000)  # whatever went wrong, it ends
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+@dataclass(slots=True)
+class Slow(Recognizer):
+    """A recognizer that answers when it may: the gate opens once for each batch. It keeps what it was asked."""
+
+    gate: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    began: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))  # a batch is being read
+    batches: list[list[str]] = field(default_factory=list)
+
+    def answers(self, asked: Sequence[Asked]) -> Iterator[list[Mention]]:
+        words = [[word.text for word in one.sentence.words] for one in asked]
+        self.batches.append([" ".join(some) for some in words])
+        self.began.release()
+        self.gate.acquire()
+        if any("poison" in some for some in words):
+            raise RuntimeError("poison in the text")
+        for one in asked:
+            yield [
+                Mention("Sign", (place,), 0.9) for place, word in enumerate(one.sentence.words) if word.text == "pain"
+            ]
+
+
+def slow(like: Recognizer, **changes: Any) -> Slow:
+    """One with the pieces and tags of another."""
+    return Slow(like.engine, like.pieces, like.scheme, like.decoding, **changes)

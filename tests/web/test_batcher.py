@@ -1,0 +1,176 @@
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gridner import Document
+from gridner.errors import Notes
+from gridner.recognizer import Recognizer
+from gridner.web.batcher import Batcher, BusyError
+from gridner.web.limits import Limits
+from gridner.web.metrics import Metrics
+from serving import Slow, slow
+from small import TEXTS
+
+
+def text(name: str, words: str) -> list[Document]:
+    return [Document(name, words)]
+
+
+async def started(work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+    """A request that is accepted."""
+    task = asyncio.create_task(work)
+    await asyncio.sleep(0)
+    return task
+
+
+async def until_read(recognizer: Slow) -> None:
+    """Until a batch is being read."""
+    await asyncio.to_thread(recognizer.began.acquire)
+
+
+def test_answers_are_those_of_the_library_whatever_the_company(recognizer: Recognizer) -> None:
+    documents = [Document(f"d{n}", f"{TEXTS[n % 6]} {TEXTS[(n * 5 + 1) % 6]}" * (n % 3 + 1)) for n in range(24)]
+    thresholds = [None, 0.1, 0.5, 0.9]
+
+    async def all_at_once(batcher: Batcher) -> list[list[Document]]:
+        return await asyncio.gather(
+            *(batcher.recognize([one], threshold=thresholds[n % 4]) for n, one in enumerate(documents))
+        )
+
+    metrics = Metrics()
+    batcher = Batcher(recognizer, Limits(), metrics)
+    found = [document for (document,) in asyncio.run(all_at_once(batcher))]
+    batcher.close()
+    for number, document in enumerate(documents):
+        threshold = thresholds[number % 4]
+        alone = recognizer if threshold is None else load_with(recognizer, threshold)
+        expected = next(alone.pipe([document]))
+        assert found[number] == expected
+        for ours, theirs in zip(found[number].entities, expected.entities, strict=True):
+            assert ours.score == pytest.approx(theirs.score, abs=1e-4)
+    assert metrics.registry.get_sample_value("gridner_batch_requests_count") == 1  # they shared it
+    assert metrics.registry.get_sample_value("gridner_batch_requests_sum") == 24
+
+
+def load_with(recognizer: Recognizer, threshold: float) -> Recognizer:
+    return replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
+
+
+def test_a_short_text_does_not_wait_for_a_long_one(recognizer: Recognizer) -> None:
+    reader = slow(recognizer, cells=1)  # four words' worth a batch, so one sentence or little more
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(), Metrics())
+        long = await started(batcher.recognize(text("long", "A pain. " * 50)))
+        await until_read(reader)
+        short = await started(batcher.recognize(text("short", "No pain.")))
+        for _ in range(6):
+            reader.gate.release()
+        (answer,) = await short
+        assert len(answer.entities) == 1
+        assert not long.done()
+        for _ in range(200):
+            reader.gate.release()
+        (answer,) = await long
+        assert len(answer.entities) == 50
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(scene())
+
+
+def test_what_is_given_up_costs_no_more(recognizer: Recognizer) -> None:
+    reader = slow(recognizer, cells=1)
+    metrics = Metrics()
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(), metrics)
+        long = await started(batcher.recognize(text("long", "A pain. " * 50)))
+        await until_read(reader)
+        long.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await long
+        reader.gate.release()
+        reader.gate.release()
+        await batcher.recognize(text("next", "No pain."))
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(scene())
+    assert len(reader.batches) == 2
+    assert "No pain ." in reader.batches[1]
+    assert metrics.registry.get_sample_value("gridner_cancelled_total") == 1
+    assert metrics.registry.get_sample_value("gridner_queue_characters") == 0
+
+
+def test_past_the_queue_nothing_is_taken_and_then_it_is_again(recognizer: Recognizer) -> None:
+    reader = slow(recognizer)
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(queue=2), Metrics())
+        waiting = [await started(batcher.recognize(text("a", "No pain."))) for _ in range(2)]
+        with pytest.raises(BusyError, match="2 requests are waiting, expected at most 2"):
+            await batcher.recognize(text("b", "No pain."))
+        for _ in range(3):
+            reader.gate.release()
+        await asyncio.gather(*waiting)
+        (answer,) = await batcher.recognize(text("b", "No pain."))
+        assert len(answer.entities) == 1
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(scene())
+
+
+def test_stopping_answers_what_was_accepted(recognizer: Recognizer) -> None:
+    reader = slow(recognizer)
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(), Metrics())
+        accepted = await started(batcher.recognize(text("a", "No pain.")))
+        closing = asyncio.create_task(asyncio.to_thread(batcher.close))
+        while batcher.alive:
+            await asyncio.sleep(0)
+        with pytest.raises(BusyError, match="stopping"):
+            await batcher.recognize(text("b", "No pain."))
+        reader.gate.release()
+        assert len((await accepted)[0].entities) == 1
+        await closing
+
+    asyncio.run(scene())
+
+
+def test_a_request_that_fails_does_not_take_its_company_with_it(recognizer: Recognizer) -> None:
+    reader = slow(recognizer)
+    metrics = Metrics()
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(), metrics)
+        both = [await started(batcher.recognize(text(words, words))) for words in ("No pain.", "No poison.")]
+        for _ in range(4):
+            reader.gate.release()
+        found = await asyncio.gather(*both, return_exceptions=True)
+        assert len(found[0][0].entities) == 1
+        assert isinstance(found[1], RuntimeError)
+        assert len((await batcher.recognize(text("after", "No pain.")))[0].entities) == 1
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(scene())
+    assert metrics.registry.get_sample_value("gridner_errors_total", {"kind": "RuntimeError"}) == 1
+
+
+def test_what_was_cut_is_said_to_whom_it_concerns(recognizer: Recognizer) -> None:
+    async def scene() -> tuple[Notes, Notes]:
+        capped = replace(recognizer, decoding=replace(recognizer.decoding, limit=1))
+        batcher = Batcher(capped, Limits(), Metrics())
+        mine, theirs = Notes(), Notes()
+        await asyncio.gather(
+            batcher.recognize(text("cut", TEXTS[1]), threshold=0.01, notes=mine),
+            batcher.recognize(text("whole", "No pain."), threshold=1.0, notes=theirs),
+        )
+        await asyncio.to_thread(batcher.close)
+        return mine, theirs
+
+    mine, theirs = asyncio.run(scene())
+    assert mine["sentence where the decoder's caps were reached"]
+    assert not theirs
