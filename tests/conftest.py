@@ -1,7 +1,11 @@
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from gridner.recognizer import Recognizer
 
 settings.register_profile("gridner", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gridner")
@@ -16,3 +20,11 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("exported") / "model"
     export(untrained("toe"), folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def recognizer() -> "Recognizer":
+    """One on torch, as untrained."""
+    from models import untrained
+
+    return untrained("toe").recognizer()

@@ -40,7 +40,7 @@ def test_a_text_that_names_special_pieces_has_none() -> None:
 def test_a_word_with_too_many_pieces_is_cut_and_counted() -> None:
     cutter = pieces(max_pieces=6)
     notes = Notes()
-    assert cutter.encode([["a" * 20, "arm"]], notes=notes)[0].words == ((10, 11, 11, 11), (5,))
+    assert cutter.encode([["a" * 20, "arm"]], notes=[notes])[0].words == ((10, 11, 11, 11), (5,))
     assert notes["word with more pieces than the encoder takes, cut"] == 1
 
 

@@ -1,21 +1,19 @@
 """The report in a real browser: what is drawn, the filters and the keys."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from browser import OPTIONS, sync_api, which
 from gridner import Document, write
 from gridner.cli import app
 from gridner.report_html import Report
 from gridner.report_html import page as html_page
 from test_draw import entity
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+CHROMIUM = which()
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to look at the page with")
 
 
@@ -34,7 +32,7 @@ def corpus(folder: Path) -> tuple[Path, Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sync_api.Page]":  # type: ignore[name-defined]
+def page(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sync_api.Page]":
     folder = tmp_path_factory.mktemp("report")
     done = CliRunner().invoke(
         app, ["report", *map(str, corpus(folder)), "--output", str(folder / "report.html"), "--rounds", "10"]
@@ -53,18 +51,18 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sync_api.Page]":
         browser.close()
 
 
-def shown(page: "sync_api.Page") -> str:  # type: ignore[name-defined]
+def shown(page: "sync_api.Page") -> str:
     return str(page.inner_text("#count"))
 
 
 @pytest.fixture(autouse=True)
-def reset(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+def reset(page: "sync_api.Page") -> None:
     page.click("button[type=reset]")
     sync_api.expect(page.locator("#count")).to_have_text("302 sentences of 302")
     page.evaluate("window.scrollTo(0, 0)")
 
 
-def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:
     assert "discontinuous only" in page.inner_text("#scores")
     assert page.is_visible("#plots svg")
     first = page.locator("#list li").first
@@ -86,7 +84,7 @@ def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:  # type:
     assert abs(bar["width"] - solid["width"]) < 1
 
 
-def test_filters_choose(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+def test_filters_choose(page: "sync_api.Page") -> None:
     for value, expected in (("error0", 2), ("error1", 1), ("missed0", 2), ("wrong0", 1), ("a-b", 1), ("b-a", 2)):
         page.select_option("#f-error", value)
         assert shown(page).startswith(f"{expected} sentence"), value
@@ -102,7 +100,7 @@ def test_filters_choose(page: "sync_api.Page") -> None:  # type: ignore[name-def
     assert shown(page).startswith("1 sentence ")
 
 
-def test_keys_step_through_what_is_shown(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+def test_keys_step_through_what_is_shown(page: "sync_api.Page") -> None:
     page.select_option("#f-error", "error0")
     page.evaluate("document.activeElement.blur()")
     for key, expected in (("j", "one"), ("j", "two"), ("j", "two"), ("k", "one"), ("k", "one")):
@@ -115,7 +113,7 @@ def test_keys_step_through_what_is_shown(page: "sync_api.Page") -> None:  # type
     assert page.evaluate("document.activeElement.id") != "f-search"
 
 
-def test_only_what_is_near_the_screen_is_drawn(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+def test_only_what_is_near_the_screen_is_drawn(page: "sync_api.Page") -> None:
     def drawn() -> int:
         return int(page.evaluate("[...document.querySelectorAll('#list li')].filter((one) => one.firstChild).length"))
 
@@ -127,7 +125,7 @@ def test_only_what_is_near_the_screen_is_drawn(page: "sync_api.Page") -> None:  
     assert drawn() < 100
 
 
-def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:  # type: ignore[name-defined]
+def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:
     for width in (320, 1200):
         page.set_viewport_size({"width": width, "height": 700})
         page.locator("#list li").first.scroll_into_view_if_needed()
@@ -138,7 +136,7 @@ def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:  # type: ignor
         assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing to scroll sideways
 
 
-def test_the_grid_of_a_sentence_opens(page: "sync_api.Page", tmp_path: Path) -> None:  # type: ignore[name-defined]
+def test_the_grid_of_a_sentence_opens(page: "sync_api.Page", tmp_path: Path) -> None:
     text = "Pain in left arm and shoulder."
     gold = Document("one", text, (entity("Sign", (0, 16)), entity("Sign", (0, 7), (21, 29))))
     window = {

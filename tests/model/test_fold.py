@@ -1,6 +1,5 @@
 import pytest
 import torch
-from test_toe import EVERY, SETTINGS, Setting, assert_alone_as_together, build, collate, sentence
 
 from gridner.config import ModelConfig
 from gridner.loss import cell_loss
@@ -9,6 +8,7 @@ from gridner.model.build import build as build_from_config
 from gridner.model.fold import Folded, fold
 from gridner.model.toe import Batch, Toe
 from gridner.tags import TAG_SETS, TagScheme, TagSet
+from test_toe import EVERY, SETTINGS, Setting, assert_alone_as_together, build, collate, sentence
 
 
 def assert_same_scores(model: Toe, batch: Batch) -> None:

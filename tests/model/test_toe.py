@@ -3,10 +3,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 import torch
 from transformers import AutoModel, BertConfig
 
+import reference
 from gridner.loss import cell_loss
 from gridner.model.convolution import Convolution
 from gridner.model.copredictor import CoPredictor

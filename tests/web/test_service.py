@@ -180,7 +180,7 @@ def test_the_token_is_asked_for(service: Service) -> None:
             assert done.headers["www-authenticate"] == "Bearer"
         assert client.get("/metrics").status_code == 401
         assert client.get("/healthz").status_code == client.get("/").status_code == 200
-        right = {"Authorization": "Bearer hush ☂".encode()}
+        right = {b"Authorization": "Bearer hush ☂".encode()}
         assert client.post("/v1/recognize", json={"text": "a"}, headers=right).status_code == 200
 
 

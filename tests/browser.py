@@ -1,0 +1,15 @@
+"""Chromium, where there is one."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+def which() -> str | None:
+    """The browser's program."""
+    return shutil.which("chromium") or shutil.which("google-chrome")
