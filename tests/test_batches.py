@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from gridner import FormatError
-from gridner.batches import Encoded, Pieces, plan
+from gridner.batches import BATCH_COST, WORD_COST, Encoded, Pieces, plan
 from gridner.errors import Notes
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "pain", "arm", "left", "sh", "##oul", "##der", "a", "##a"]
@@ -84,6 +86,24 @@ def test_batches_have_every_sentence_once_within_the_budget(lengths: list[int], 
     assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
     for batch in found:
         assert len(batch) == 1 or len(batch) * max(lengths[number] for number in batch) ** 2 <= cells
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.integers(1, 9000))
+def test_no_other_cut_costs_less(lengths: list[int], cells: int) -> None:
+    def cost(batches: list[list[int]]) -> int:
+        return sum(BATCH_COST + len(batch) * (max(batch) ** 2 + WORD_COST * max(batch)) for batch in batches)
+
+    ordered = sorted(lengths)
+    allowed = []
+    for cuts in product((False, True), repeat=len(ordered) - 1):
+        batches = [[ordered[0]]]
+        for length, cut in zip(ordered[1:], cuts, strict=True):
+            if cut:
+                batches.append([])
+            batches[-1].append(length)
+        if all(len(batch) == 1 or len(batch) * max(batch) ** 2 <= cells for batch in batches):
+            allowed.append(cost(batches))
+    assert cost([[lengths[number] for number in batch] for batch in plan(lengths, cells=cells)]) == min(allowed)
 
 
 def test_a_tokenizer_without_an_unknown_piece_is_refused() -> None:

@@ -41,7 +41,7 @@ def test_answers_are_those_of_the_library_whatever_the_company(recognizer: Recog
         )
 
     metrics = Metrics()
-    batcher = Batcher(recognizer, Limits(), metrics)
+    batcher = Batcher(recognizer, Limits(), metrics).start()
     found = [document for (document,) in asyncio.run(all_at_once(batcher))]
     batcher.close()
     for number, document in enumerate(documents):
@@ -63,7 +63,7 @@ def test_a_short_text_does_not_wait_for_a_long_one(recognizer: Recognizer) -> No
     reader = slow(recognizer, cells=1)  # four words' worth a batch, so one sentence or little more
 
     async def scene() -> None:
-        batcher = Batcher(reader, Limits(), Metrics())
+        batcher = Batcher(reader, Limits(), Metrics()).start()
         long = await started(batcher.recognize(text("long", "A pain. " * 50)))
         await until_read(reader)
         short = await started(batcher.recognize(text("short", "No pain.")))
@@ -86,7 +86,7 @@ def test_what_is_given_up_costs_no_more(recognizer: Recognizer) -> None:
     metrics = Metrics()
 
     async def scene() -> None:
-        batcher = Batcher(reader, Limits(), metrics)
+        batcher = Batcher(reader, Limits(), metrics).start()
         long = await started(batcher.recognize(text("long", "A pain. " * 50)))
         await until_read(reader)
         long.cancel()
@@ -108,7 +108,7 @@ def test_past_the_queue_nothing_is_taken_and_then_it_is_again(recognizer: Recogn
     reader = slow(recognizer)
 
     async def scene() -> None:
-        batcher = Batcher(reader, Limits(queue=2), Metrics())
+        batcher = Batcher(reader, Limits(queue=2), Metrics()).start()
         waiting = [await started(batcher.recognize(text("a", "No pain."))) for _ in range(2)]
         with pytest.raises(BusyError, match="2 requests are waiting, expected at most 2"):
             await batcher.recognize(text("b", "No pain."))
@@ -126,7 +126,7 @@ def test_stopping_answers_what_was_accepted(recognizer: Recognizer) -> None:
     reader = slow(recognizer)
 
     async def scene() -> None:
-        batcher = Batcher(reader, Limits(), Metrics())
+        batcher = Batcher(reader, Limits(), Metrics()).start()
         accepted = await started(batcher.recognize(text("a", "No pain.")))
         closing = asyncio.create_task(asyncio.to_thread(batcher.close))
         while batcher.alive:
@@ -145,7 +145,7 @@ def test_a_request_that_fails_does_not_take_its_company_with_it(recognizer: Reco
     metrics = Metrics()
 
     async def scene() -> None:
-        batcher = Batcher(reader, Limits(), metrics)
+        batcher = Batcher(reader, Limits(), metrics).start()
         both = [await started(batcher.recognize(text(words, words))) for words in ("No pain.", "No poison.")]
         for _ in range(4):
             reader.gate.release()
@@ -162,7 +162,7 @@ def test_a_request_that_fails_does_not_take_its_company_with_it(recognizer: Reco
 def test_what_was_cut_is_said_to_whom_it_concerns(recognizer: Recognizer) -> None:
     async def scene() -> tuple[Notes, Notes]:
         capped = replace(recognizer, decoding=replace(recognizer.decoding, limit=1))
-        batcher = Batcher(capped, Limits(), Metrics())
+        batcher = Batcher(capped, Limits(), Metrics()).start()
         mine, theirs = Notes(), Notes()
         await asyncio.gather(
             batcher.recognize(text("cut", TEXTS[1]), threshold=0.01, notes=mine),

@@ -69,6 +69,7 @@ def create_app(service: Service) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        batcher.start()
         yield
         await asyncio.to_thread(batcher.close)
 
@@ -161,8 +162,18 @@ def create_app(service: Service) -> FastAPI:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     add_page(app, service.recognizer, batcher, service.limits)
-    app.state.batcher = batcher
+    _describe(app, service)
     return app
+
+
+def _describe(app: FastAPI, service: Service) -> None:
+    """Let OpenAPI name the types and the limits of this very service."""
+    request = app.openapi()["components"]["schemas"]["Request"]["properties"]
+    request["types"]["anyOf"][0]["items"]["enum"] = list(service.recognizer.scheme.types)
+    request["text"]["maxLength"] = service.limits.characters
+    request["texts"]["maxItems"] = service.limits.texts
+    for name in ("text", "texts"):
+        del request[name]["default"]  # there is none: one of them must be given
 
 
 def _say_what_is_wrong(app: FastAPI) -> None:

@@ -25,11 +25,9 @@ Found = TypeVar("Found")
 
 def documents_of(asked: schema.Request, limits: Limits) -> list[Document]:
     """The texts that are asked about, checked."""
-    if asked.text is not None:
+    pairs = [(f"text-{n}", one) if isinstance(one, str) else (one.id, one.text) for n, one in enumerate(asked.texts, 1)]
+    if not pairs:
         pairs = [("text", asked.text)]
-    else:
-        given = asked.texts or []
-        pairs = [(f"text-{n}", one) if isinstance(one, str) else (one.id, one.text) for n, one in enumerate(given, 1)]
     if len(pairs) > limits.texts:
         raise HTTPException(413, f"{len(pairs):,} texts, expected at most {limits.texts:,} in a request")
     for name, text in pairs:

@@ -90,18 +90,24 @@ class Batcher:
         self._closing = False
         self._unread = 0  # characters of all jobs
         self._speed = math.inf  # characters a second, lately
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> Batcher:
+        """Begin to answer."""
+        self._closing = False
         self._thread = threading.Thread(target=self._work, name="gridner-batcher", daemon=True)
         self._thread.start()
+        return self
 
     @property
     def alive(self) -> bool:
         """Whether it answers."""
-        return self._thread.is_alive() and not self._closing
+        return self._thread is not None and self._thread.is_alive() and not self._closing
 
     def check(self) -> None:
         """Raise BusyError if there is no room for another request."""
-        if self._closing:
-            raise BusyError("the service is stopping", 1)
+        if not self.alive:
+            raise BusyError("the service is starting or stopping", 1)
         if self._waiting >= self.limits.queue:
             self.metrics.refused.inc()
             half = self._unread / self._speed / 2
@@ -129,7 +135,8 @@ class Batcher:
         with self._changed:
             self._closing = True
             self._changed.notify()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _count(self, jobs: int, characters: int) -> None:
         self._waiting += jobs

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 TEXT = "Loss of rod and cone photoreceptors."
+NOT_EMPTY: dict[str, Any] = {"pattern": r"\S"}
 PAIR = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2, examples=[[0, 4]])]
 
 
@@ -19,15 +20,17 @@ class Strict(BaseModel):
 class Text(Strict):
     """A text with an id of its own."""
 
-    id: str = Field(min_length=1, max_length=256)
-    text: str
+    id: str = Field(pattern=r"^[ -~]+$", max_length=256, description="Printable ASCII.")
+    text: str = Field(json_schema_extra=NOT_EMPTY)
 
 
 class Request(Strict):
     """One text, or a list of them."""
 
-    text: str | None = Field(None, description="One text.")
-    texts: list[str | Text] | None = Field(None, description="Several texts, each alone or with an id.", min_length=1)
+    text: str = Field("", description="One text.", json_schema_extra=NOT_EMPTY)
+    texts: list[Annotated[str, Field(json_schema_extra=NOT_EMPTY)] | Text] = Field(
+        [], description="Several texts, each alone or with an id.", min_length=1
+    )
     threshold: float | None = Field(
         None, ge=0, le=1, description="Score that an entity must exceed; the model's own if there is none."
     )
@@ -45,7 +48,7 @@ class Request(Strict):
 
     @model_validator(mode="after")
     def _one_of(self) -> Request:
-        if (self.text is None) == (self.texts is None):
+        if len({"text", "texts"} & self.model_fields_set) != 1:
             raise ValueError("expected either text or texts")
         return self
 
