@@ -40,8 +40,7 @@ def test_answers_are_those_of_the_library_whatever_the_company(recognizer: Recog
             *(batcher.recognize([one], threshold=thresholds[n % 4]) for n, one in enumerate(documents))
         )
 
-    metrics = Metrics()
-    batcher = Batcher(recognizer, Limits(), metrics).start()
+    batcher = Batcher(recognizer, Limits(), Metrics()).start()
     found = [document for (document,) in asyncio.run(all_at_once(batcher))]
     batcher.close()
     for number, document in enumerate(documents):
@@ -51,8 +50,25 @@ def test_answers_are_those_of_the_library_whatever_the_company(recognizer: Recog
         assert found[number] == expected
         for ours, theirs in zip(found[number].entities, expected.entities, strict=True):
             assert ours.score == pytest.approx(theirs.score, abs=1e-4)
-    assert metrics.registry.get_sample_value("gridner_batch_requests_count") == 1  # they shared it
-    assert metrics.registry.get_sample_value("gridner_batch_requests_sum") == 24
+
+
+def test_what_arrives_while_another_is_read_is_read_together(recognizer: Recognizer) -> None:
+    reader = slow(recognizer)
+    metrics = Metrics()
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(), metrics).start()
+        first = await started(batcher.recognize(text("first", "No pain.")))
+        await until_read(reader)
+        others = [await started(batcher.recognize(text(f"d{n}", f"Pain {n}."))) for n in range(5)]
+        reader.gate.release(2)
+        await asyncio.gather(first, *others)
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(scene())
+    assert reader.batches == [["No pain ."], [f"Pain {n} ." for n in range(5)]]
+    assert metrics.registry.get_sample_value("gridner_batch_requests_sum") == 6
+    assert metrics.registry.get_sample_value("gridner_batch_sentences_count") == 2
 
 
 def load_with(recognizer: Recognizer, threshold: float) -> Recognizer:

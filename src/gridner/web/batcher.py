@@ -23,7 +23,7 @@ from gridner.sentences import Mention, Sentence, each_sentence, entity_of
 from gridner.web.limits import Limits
 from gridner.web.metrics import Metrics
 
-COMPANY = 0.002  # seconds that a request waits for others while nothing is being read
+COMPANY = 0.002  # seconds that a request waits for others while nothing is being read, if it had others lately
 TURN = 4  # batches' worth of cells that are read at a time, so that sentences of one length find each other
 
 
@@ -90,6 +90,7 @@ class Batcher:
         self._closing = False
         self._unread = 0  # characters of all jobs
         self._speed = math.inf  # characters a second, lately
+        self._together = 1  # requests of the last turn
         self._thread: threading.Thread | None = None
 
     def start(self) -> Batcher:
@@ -154,12 +155,12 @@ class Batcher:
             self._deliver(taken, done, time.perf_counter() - began)
 
     def _wait(self) -> bool:
-        """Wait for a request, and a moment longer for its company; whether there is one."""
+        """Wait for a request, and a moment longer for others if there were such; whether there is one."""
         with self._changed:
             idle = not self._jobs and not self._arrived
             while not self._jobs and not self._arrived and not self._closing:
                 self._changed.wait()
-            if idle and not self._closing:
+            if idle and self._together > 1 and not self._closing:
                 until = time.monotonic() + COMPANY
                 while (left := until - time.monotonic()) > 0:
                     self._changed.wait(left)
@@ -228,4 +229,5 @@ class Batcher:
             self._speed = speed if math.isinf(self._speed) else 0.8 * self._speed + 0.2 * speed
             self.metrics.batch.observe(len(taken))
             self.metrics.batch_seconds.observe(seconds)
-            self.metrics.together.observe(len({id(job) for job, _, _ in taken}))
+            self._together = len({id(job) for job, _, _ in taken})
+            self.metrics.together.observe(self._together)
