@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gridner import Document, Entity, FormatError, Fragment, UsageError, __version__, write
+from gridner import Document, Entity, FormatError, Fragment, OutputError, UsageError, __version__, write
 from gridner.cli import app
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -262,3 +262,20 @@ def test_annotations_and_texts_may_be_in_two_folders(tmp_path: Path) -> None:
     found = json.loads(run("stats", tmp_path / "original", "--texts", tmp_path / "text", "--types", "ADR", "--json"))
     assert found["corpora"][0]["documents"] == 12
     assert set(found["corpora"][0]["types"]) == {"ADR"}
+
+
+def test_convert_to_a_flat_format_needs_a_choice(corpora: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["convert", str(corpora[0]), str(tmp_path / "gold.conll")])
+    assert isinstance(done.exception, OutputError)
+    assert "--flat (with --max-gap N)" in str(done.exception)
+    assert not (tmp_path / "gold.conll").exists()
+    said = json.loads(run("convert", corpora[0], tmp_path / "gold.conll", "--flat", "--json"))
+    assert (said["entities"], said["entities_written"]) == (60, 40)
+    assert [note["count"] for note in said["notes"] if note["what"] == "discontinuous entity, left out"] == [20]
+    said = json.loads(run("convert", corpora[0], tmp_path / "wide.conll", "--flat", "--max-gap", 3, "--json"))
+    assert [note["count"] for note in said["notes"] if note["what"] == "discontinuous entity, its gaps covered"] == [20]
+
+
+def test_convert_leaves_out_wide_gaps(corpora: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    said = json.loads(run("convert", corpora[0], tmp_path / "narrow.jsonl", "--max-gap", 1, "--json"))
+    assert (said["entities"], said["entities_written"]) == (60, 40)

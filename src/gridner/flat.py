@@ -10,6 +10,13 @@ from gridner.errors import Notes
 from gridner.split import tokenize
 
 
+def simplified(document: Document, *, flat: bool, max_gap: int | None, notes: Notes) -> Document:
+    """The document as the options --flat and --max-gap want it."""
+    if flat:
+        return flattened(document, bridge=max_gap or 0, notes=notes)
+    return document if max_gap is None else without_wide_gaps(document, most=max_gap, notes=notes)
+
+
 def without_wide_gaps(document: Document, *, most: int, notes: Notes) -> Document:
     """The document without the entities that have a gap of more than `most` words."""
     kept = []

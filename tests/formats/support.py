@@ -34,6 +34,21 @@ def extents(document: Document) -> list[tuple[str, tuple[Fragment, ...]]]:
     return [(entity.type, extent(document.text, entity)) for entity in document.entities]
 
 
+def same_documents(back: list[Document], corpus: list[Document], *, scores: bool = True) -> None:
+    """Ids, texts, types and extents are the same; scores too, unless a format has none; entity ids, if they can be."""
+    found = {document.id: document for document in back}
+    assert len(found) == len(back)
+    assert found.keys() == {document.id for document in corpus}
+    for document in corpus:
+        again = found[document.id]
+        assert again.text == document.text
+        assert extents(again) == extents(document)
+        assert [one.score for one in again.entities] == [one.score if scores else None for one in document.entities]
+        ids = [entity.id for entity in document.entities]
+        kept = [(one.id, entity.id) for one, entity in zip(again.entities, document.entities, strict=True)]
+        assert all(a == b for a, b in kept if b is not None and ids.count(b) == 1)
+
+
 def mentions(document: Document) -> list[list[tuple[str, tuple[int, ...]]]]:
     """Types and word indices of the entities of each sentence, of a document that came as words."""
     return [

@@ -3,6 +3,8 @@ from __future__ import annotations
 import gc
 import json
 import os
+import subprocess
+import sys
 import tracemalloc
 import weakref
 from collections.abc import Iterator
@@ -18,9 +20,13 @@ from gridner.formats import FORMATS, files, guess, read, read_ids, write
 LINE = json.dumps({"id": "a", "text": "pain"})
 
 
-def some(*names: str) -> list[Document]:
+WITHOUT_GAPS = ("conll",)  # formats that take neither gaps nor two entities at one word
+
+
+def some(*names: str, format: str = "") -> list[Document]:
     at = (Fragment(0, 4),)
-    return [Document(name, "pain", (Entity("ADR", at), Entity("Drug", at))) for name in names]
+    entities = (Entity("ADR", at), Entity("Drug", at))
+    return [Document(name, "pain", entities[:1] if format in WITHOUT_GAPS else entities) for name in names]
 
 
 def corpus(tmp_path: Path, *names: str) -> Path:
@@ -40,6 +46,9 @@ def corpus(tmp_path: Path, *names: str) -> Path:
         (["d.txt", "all.pipe"], "share"),
         (["d.txt", "d.txt.knowtator.xml"], "share"),
         (["d.txt", "d.xml"], "share"),
+        (["d.xmi", "TypeSystem.xml"], "cas"),
+        (["train.conll"], "conll"),
+        (["train.bio"], "conll"),
     ],
 )
 def test_the_format_of_a_folder_is_guessed_from_its_files(tmp_path: Path, names: list[str], format: str) -> None:
@@ -57,6 +66,9 @@ def test_the_format_of_a_folder_is_guessed_from_its_files(tmp_path: Path, names:
         ("a.pipe", "share"),
         ("a.pipe.txt", "share"),
         ("a.knowtator.xml", "share"),
+        ("a.xmi", "cas"),
+        ("a.conll", "conll"),
+        ("a.bio", "conll"),
     ],
 )
 def test_the_format_of_a_file_is_guessed_from_its_name(tmp_path: Path, name: str, format: str) -> None:
@@ -78,9 +90,11 @@ def test_an_unknown_format_gets_a_hint(tmp_path: Path, asked: str, hint: str) ->
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_every_format_writes_and_reads_one_document(tmp_path: Path, format: str) -> None:
-    write(some("1"), tmp_path / "out", format)
+    write(some("1", format=format), tmp_path / "out", format)
     (document,) = read(tmp_path / "out", format)
-    assert (document.id, document.text, len(document.entities)) == ("1", "pain", 2)
+    assert (document.id, document.text) == ("1", "pain")
+    assert document.entities == some("1", format=format)[0].entities or format == "share"  # which has one type
+    assert len(document.entities) == (1 if format in WITHOUT_GAPS else 2)
 
 
 def test_ids_select_documents(tmp_path: Path) -> None:
@@ -90,9 +104,9 @@ def test_ids_select_documents(tmp_path: Path) -> None:
     assert [one.id for one in read(path, ids=["c", "a"], except_ids=["c"])] == ["a"]
 
 
-@pytest.mark.parametrize("format", ["brat", "jsonl", "w2ner", "share"])
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "inline"])
 def test_ids_select_in_every_format_that_has_them(tmp_path: Path, format: str) -> None:
-    write(some("a", "b", "c"), tmp_path / "out", format)
+    write(some("a", "b", "c", format=format), tmp_path / "out", format)
     assert [one.id for one in read(tmp_path / "out", format, ids=["b"])] == ["b"]
 
 
@@ -149,7 +163,7 @@ def test_the_same_id_twice_is_an_error_and_lenient_keeps_the_first(tmp_path: Pat
 @pytest.mark.parametrize("format", FORMATS)
 def test_the_same_id_twice_is_not_written(tmp_path: Path, format: str) -> None:
     with pytest.raises(OutputError, match="document a a second time"):
-        write(some("a", "a"), tmp_path / "out", format)
+        write(some("a", "a", format=format), tmp_path / "out", format)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -167,13 +181,13 @@ def test_lenient_says_how_many_were_bad_when_none_was_good(tmp_path: Path) -> No
 
 
 def test_a_failed_writing_leaves_nothing_not_even_new_folders(tmp_path: Path) -> None:
-    def broken() -> Iterator[Document]:
-        yield from some("a", "b")
+    def broken(format: str) -> Iterator[Document]:
+        yield from some("a", "b", format=format)
         raise FormatError("in.txt: bad")
 
     for format in FORMATS:
         with pytest.raises(FormatError, match=r"in\.txt: bad"):
-            write(broken(), tmp_path / "new" / "folders" / "out", format)
+            write(broken(format), tmp_path / "new" / "folders" / "out", format)
         assert list(tmp_path.iterdir()) == []
 
 
@@ -226,10 +240,11 @@ def test_a_file_past_the_limit_is_named(tmp_path: Path, monkeypatch: pytest.Monk
         list(read(tmp_path, "share"))
 
 
-def large_documents(count: int) -> Iterator[Document]:
+def large_documents(count: int, format: str) -> Iterator[Document]:
     """Documents of 8 kB and one sentence each."""
     words = tuple(Fragment(start, start + 79) for start in range(0, 8000, 80))
-    at = tuple(Entity("Disease_Disorder", (words[number], words[number + 3])) for number in range(0, 90, 10))
+    last = 1 if format in WITHOUT_GAPS else 2
+    at = tuple(Entity("Disease_Disorder", (words[number], words[number + 3])[:last]) for number in range(0, 90, 10))
     for number in range(count):
         yield Document(f"d{number:04}", " ".join(["x" * 79] * 100), at, (words,))
 
@@ -250,8 +265,8 @@ def peak(path: Path, format: str) -> int:
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_memory_of_reading_does_not_grow_with_the_corpus(tmp_path: Path, format: str) -> None:
-    write(large_documents(40), tmp_path / "small", format)
-    write(large_documents(400), tmp_path / "large", format)
+    write(large_documents(40, format), tmp_path / "small", format)
+    write(large_documents(400, format), tmp_path / "large", format)
     grown = peak(tmp_path / "large", format) - peak(tmp_path / "small", format)
     assert grown < 360 * 8000 / 2  # ids and paths add up; the text of the 360 documents that are more does not
 
@@ -278,3 +293,9 @@ def test_writing_takes_documents_one_at_a_time(tmp_path: Path, format: str) -> N
 
 class Weak(str):
     """Text that can be referred to weakly."""
+
+
+def test_the_libraries_of_formats_are_loaded_only_where_they_are_needed() -> None:
+    code = "import sys, gridner.cli; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"bioc", "cassis", "lxml", "defusedxml"} & set(loaded)

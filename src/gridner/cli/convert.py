@@ -24,6 +24,7 @@ from gridner.cli.common import (
 )
 from gridner.documents import Document
 from gridner.errors import Notes
+from gridner.flat import simplified
 from gridner.formats import write
 
 
@@ -37,6 +38,13 @@ def convert(
     except_ids: ExceptIdsOption = None,
     types: TypesOption = None,
     sentences: SentencesOption = "auto",
+    flat: Annotated[
+        bool,
+        typer.Option("--flat", help="Only contiguous entities that do not overlap; gaps up to --max-gap are covered."),
+    ] = False,
+    max_gap: Annotated[
+        int | None, typer.Option("--max-gap", min=0, help="Leave out entities with a gap of more words than this.")
+    ] = None,
     lenient: LenientOption = False,
     force: Annotated[
         bool,
@@ -54,6 +62,8 @@ def convert(
 
         gridner convert train.jsonl train-brat --to brat
 
+        gridner convert train.jsonl train.conll --flat --max-gap 2
+
     """
     notes = Notes()
     reading = Reading(from_, texts, ids, except_ids, types, sentences, lenient)
@@ -63,7 +73,7 @@ def convert(
         for document in reading.documents(source, notes, what="convert"):
             counts["documents"] += 1
             counts["entities"] += len(document.entities)
-            yield document
+            yield simplified(document, flat=flat, max_gap=max_gap, notes=notes)
 
     written = write(counted(), target, to, force=force, notes=notes)
     if as_json:

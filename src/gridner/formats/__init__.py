@@ -13,8 +13,21 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError
-from gridner.formats import brat, inline, jsonl, share, w2ner
-from gridner.formats.files import SKIPPED, Source, read_lines, reading, write_whole
+from gridner.formats import (
+    bigbio,
+    bioc,
+    biocjson,
+    brat,
+    cas,
+    conll,
+    inline,
+    jsonl,
+    labelstudio,
+    pubannotation,
+    share,
+    w2ner,
+)
+from gridner.formats.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,13 @@ FORMATS = {
     "w2ner": Format("JSON of W2NER and TOE, words and indices", w2ner.read, w2ner.write, folder=False),
     "inline": Format("tokens and inclusive indices (Dai et al. 2020)", inline.read, inline.write, folder=False),
     "share": Format("ShARe/CLEF pipe files or Knowtator XML, with texts", share.read, share.write, folder=True),
+    "bioc": Format("BioC XML, a collection", bioc.read, bioc.write, folder=False),
+    "biocjson": Format("BioC JSON, a collection", biocjson.read, biocjson.write, folder=False),
+    "pubannotation": Format("PubAnnotation JSON", pubannotation.read, pubannotation.write, folder=True),
+    "bigbio": Format("JSON of BigBIO's kb schema", bigbio.read, bigbio.write, folder=False),
+    "conll": Format("words with BIO tags, continuous entities only", conll.read, conll.write, folder=False),
+    "labelstudio": Format("JSON of Label Studio", labelstudio.read, labelstudio.write, folder=False),
+    "cas": Format("UIMA CAS XMI, as INCEpTION has it", cas.read, cas.write, folder=True),
 }
 
 
@@ -133,6 +153,12 @@ def write(
     return written
 
 
+def check_write(path: str | Path, format: str = "auto", *, force: bool = False) -> None:
+    """Raise what `write` would raise before its first document, for those who have long work to do until then."""
+    path = Path(path)
+    check_output(path, folder=FORMATS[_known(_to_write(path) if format == "auto" else format)].folder, force=force)
+
+
 def _each_once(documents: Iterable[Document]) -> Iterator[Document]:
     seen: set[str] = set()
     for document in documents:
@@ -162,6 +188,8 @@ def guess(path: Path) -> str:
         ((".jsonl",), "jsonl"),
         ((".json",), "w2ner"),
         ((".inline",), "inline"),
+        ((".xmi",), "cas"),
+        ((".conll", ".bio"), "conll"),
     ):
         if any(name.endswith(endings) for name in names):
             return format
@@ -177,11 +205,13 @@ def guess(path: Path) -> str:
 def _by_name(path: Path) -> str:
     if path.name.endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES):
         return "share"
+    if path.suffix == ".xmi":
+        return "cas"
     return "brat" if path.suffix in (".ann", ".txt") else _to_write(path)
 
 
 def _to_write(path: Path) -> str:
-    known = {".jsonl": "jsonl", ".json": "w2ner", ".inline": "inline", "": "brat"}
+    known = {".jsonl": "jsonl", ".json": "w2ner", ".inline": "inline", ".conll": "conll", ".bio": "conll", "": "brat"}
     if path.suffix in known:
         return known[path.suffix]
     raise UsageError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")

@@ -15,9 +15,13 @@ CHUNK = 2**16  # characters
 WHITE = re.compile(r"[ \t\r\n]*")
 
 
-def items(path: Path) -> Iterator[Any]:
-    """The values of the array that the file holds, or the values that it holds one after the other."""
-    number = 0
+def items(path: Path, under: str | None = None) -> Iterator[Any]:
+    """The values of the array that the file holds, or the values that it holds one after the other.
+
+    An object among them that has an array under the name `under` stands for the values of that array.
+    """
+    number, first = 0, True
+    expected = "a JSON array of records" if under is None else f"JSON with {under!r}"
     with open(path, encoding="utf-8-sig", newline="") as file:
         stream = _Stream(file)
         try:
@@ -25,21 +29,20 @@ def items(path: Path) -> Iterator[Any]:
             if array:
                 stream.skip()
             while (character := stream.peek()) and not (array and character == "]"):
-                if array and number:
+                if array and not first:
                     stream.expect(",")
-                value = stream.value()
-                number += 1
-                yield value
+                first = False
+                for value in [stream.value()] if under is None else stream.values_under(under):
+                    number += 1
+                    yield value
             if array:
                 stream.expect("]")
             if stream.peek():
                 raise ValueError("Extra data")
         except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-            raise FormatError(
-                f"{path}: after record {number}: {_said(error)}, expected a JSON array of records, in UTF-8"
-            ) from None
+            raise FormatError(f"{path}: after record {number}: {_said(error)}, expected {expected}, in UTF-8") from None
     if not number:
-        raise FormatError(f"{path}: no records, expected a JSON array of them")
+        raise FormatError(f"{path}: no records, expected {'a JSON array of them' if under is None else expected}")
 
 
 def _said(error: Exception) -> str:
@@ -98,6 +101,37 @@ class _Stream:
                         raise ValueError("the file ends in the middle of a record") from None
                     raise
             self._read_more()
+
+    def values_under(self, name: str) -> Iterator[Any]:
+        """Take the next value: if it is an object with an array under that name, the values of that array."""
+        if self.peek() != "{":
+            yield self.value()
+            return
+        self.skip()
+        others: dict[str, Any] = {}
+        found = False
+        for _ in self._parted_until("}"):
+            key = self.value()
+            self.expect(":")
+            if key == name and self.peek() == "[":
+                found = True
+                self.skip()
+                for _ in self._parted_until("]"):
+                    yield self.value()
+            else:
+                others[str(key)] = self.value()
+        if not found:
+            yield others
+
+    def _parted_until(self, end: str) -> Iterator[None]:
+        """Stop where a value stands, and take the commas between them and the end."""
+        first = True
+        while self.peek() != end:
+            if not first:
+                self.expect(",")
+            first = False
+            yield
+        self.skip()
 
     def _read_more(self) -> None:
         left = len(self._text) - self._at

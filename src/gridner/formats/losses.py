@@ -13,6 +13,7 @@ def note_losses(
     *,
     ids: bool = False,
     sentences: bool = False,
+    scores: bool = False,
     own_meta: str | None = None,
     own_entity_meta: str | None = None,
 ) -> None:
@@ -22,7 +23,7 @@ def note_losses(
     if any(key != own_meta for key in document.meta):
         notes.add(f"document's meta, not carried by {format}", document.id)
     for entity in document.entities:
-        if entity.score is not None:
+        if entity.score is not None and not scores:
             notes.add(f"score, not carried by {format}", f"{document.id}: {entity.type} {entity.start}-{entity.end}")
         if entity.id is not None and not ids:
             notes.add(f"entity id, not carried by {format}", f"{document.id}: {entity.id}")

@@ -36,3 +36,13 @@ def fragments_from(pairs: Iterable[tuple[int, int]], text: str, where: str, note
         else:
             found.append(fragment)
     return join_fragments(text, found)
+
+
+def from_utf16(text: str) -> dict[int, int]:
+    """Where in the text, in code points, each UTF-16 unit starts; the middle of a pair of units is nowhere."""
+    places = {0: 0}
+    units = 0
+    for number, character in enumerate(text, start=1):
+        units += 2 if character > "\uffff" else 1
+        places[units] = number
+    return places

@@ -1,0 +1,189 @@
+"""BioC, as XML here and as JSON in `biocjson`, through the library `bioc`.
+
+An annotation has its type in the infon `type`, its score (ours) in `score`, and a location for each fragment. Offsets
+count characters of the document; passages (or their sentences) stand at their offsets, line feeds between them. Other
+infons of documents and annotations are kept in `meta["bioc"]` and written again. Written is one passage a document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from gridner.documents import Document, Entity
+from gridner.errors import FormatError, Notes
+from gridner.formats import files
+from gridner.formats.extras import need
+from gridner.formats.files import Source, check_not_empty, data_files
+from gridner.formats.identifiers import identifiers
+from gridner.formats.losses import note_losses
+from gridner.formats.offsets import check_text, fragments_from
+from gridner.formats.passages import text_of
+from gridner.formats.xml_safe import check_start, is_xml, xml_text
+
+TYPE, SCORE = "type", "score"
+GAP = re.compile(r"\s(\.\.\.|\[\.\.\.\]|…)\s")  # what may stand for a gap in the text of an annotation
+MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)  # what the library raises where something is missing
+
+
+def read(source: Source) -> Iterator[Document]:
+    """The documents of the file (or of the .xml files of a folder)."""
+    need("bioc")
+    etree = need("lxml.etree")
+    for path in data_files(source.path, (".xml",)):
+        with source.record(str(path)), open(path, "rb") as file:
+            root = check_start(file, str(path))
+            if root != "collection":
+                raise FormatError(f"{path}: <{root:.60}>, expected <collection>, as BioC has it")
+            safe = {"resolve_entities": False, "no_network": True, "load_dtd": False}
+            elements = etree.iterparse(file, events=("end",), tag="document", **safe)
+            try:
+                for _, element in elements:
+                    where = f"{path}:{element.sourceline}"
+                    with source.record(where):
+                        data = etree.tostring(element, encoding="unicode", with_tail=False)
+                        _forget(element)
+                        yield from _wanted(data, where, source)
+            except etree.XMLSyntaxError as error:
+                raise FormatError(f"{path}: not well-formed ({error.msg}), expected BioC XML") from None
+
+
+def _forget(element: Any) -> None:
+    """Let go of a document, and of what stands before it."""
+    element.clear()
+    while element.getprevious() is not None:
+        del element.getparent()[0]
+
+
+def _wanted(data: str, where: str, source: Source) -> Iterator[Document]:
+    """The document of that XML, read by the library, if it is wanted."""
+    if len(data) > files.MAX_BYTES:
+        raise FormatError(f"{where}: larger than {files.MAX_BYTES:,} characters, expected a document of at most that")
+    try:
+        (found,) = need("bioc.biocxml").loads(f"<collection>{data}</collection>").documents
+    except MISSHAPEN as error:
+        raise FormatError(
+            f"{where}: not a BioC document ({error!r:.80}), expected offsets and lengths that are numbers, and ids"
+        ) from None
+    yield from wanted(found, where, source)
+
+
+def wanted(found: Any, where: str, source: Source) -> Iterator[Document]:
+    """A document of the library as ours, if it is wanted."""
+    if not isinstance(found.id, str) or not found.id.strip():
+        raise FormatError(f"{where}: a document without id, expected <id>")
+    found.id = found.id.strip("\n\r\t")
+    if source.wants(found.id):
+        source.once(found.id, where)
+        yield _document(found, where, source)
+
+
+def _document(found: Any, where: str, source: Source) -> Document:
+    where = f"{where}: document {found.id:.60}"
+    text = text_of(((offset, piece) for passage in found.passages for offset, piece in _pieces(passage, where)), where)
+    check_not_empty(text, where)
+    parts = [found, *found.passages, *(sentence for passage in found.passages for sentence in passage.sentences)]
+    entities: list[Entity] = []
+    for annotation in chain.from_iterable(part.annotations for part in parts):
+        place = f"{where}: annotation {annotation.id!s:.40}"
+        with source.record(place):
+            entities += _entities(annotation, text, place, source.notes)
+    for relation in chain.from_iterable(part.relations for part in parts):
+        source.notes.add("relation, left out", f"{where}: relation {relation.id!s:.40}")
+    if any(part.infons for part in parts[1:]):
+        source.notes.add("infons of passages or sentences, left out", where)
+    infons = dict(found.infons)
+    return Document(found.id, text, tuple(entities), meta={"bioc": infons} if infons else {})
+
+
+def _pieces(passage: Any, where: str) -> Iterator[tuple[int, str]]:
+    """What a passage says and where; its sentences, if it has no text of its own."""
+    for part in [passage] if passage.text else passage.sentences:
+        if type(part.offset) is not int or not isinstance(part.text, str):
+            raise FormatError(f"{where}: a passage at {part.offset!r:.20}, expected a number, and its text")
+        yield part.offset, part.text
+
+
+def _entities(annotation: Any, text: str, where: str, notes: Notes) -> Iterator[Entity]:
+    infons = dict(annotation.infons)
+    name = infons.pop(TYPE, None)
+    if not isinstance(name, str) or not name.strip():
+        raise FormatError(f"{where}: no infon 'type', expected one that names the type")
+    if not annotation.locations:
+        notes.add("annotation without location, left out", where)
+        return
+    pairs = [(location.offset, location.end) for location in annotation.locations]
+    if not all(type(at) is int for pair in pairs for at in pair):
+        raise FormatError(f"{where}: locations {pairs!r:.60}, expected numbers")
+    fragments = fragments_from(pairs, text, where, notes)
+    if annotation.text and annotation.text.strip():
+        said = GAP.sub(" ", annotation.text)
+        whole = (fragments[0].start, fragments[-1].end)
+        if "".join(said.split()) != "".join(text[slice(*whole)].split()):  # some say what is in the gaps, too
+            check_text(said, pairs, text, where)
+    score = _number(infons.get(SCORE))
+    if score is not None:
+        del infons[SCORE]
+    own = annotation.id if isinstance(annotation.id, str) else str(annotation.id or "")
+    yield Entity(name.strip(), fragments, score, own or None, {"bioc": infons} if infons else {})
+
+
+def _number(said: object) -> float | None:
+    try:
+        score = float(said) if isinstance(said, str | int | float) and not isinstance(said, bool) else None
+    except (ValueError, OverflowError):
+        return None
+    return score if score is not None and abs(score) < float("inf") else None
+
+
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """One file with all documents as a collection. How many entities were written is returned."""
+    bioc, xml = need("bioc"), need("bioc.biocxml")
+    written = 0
+    with open(path, "xb") as file, xml.iterwrite(file, encoding="utf-8") as writer:
+        collection = bioc.BioCCollection()
+        collection.source, collection.date, collection.key = "gridner", "", ""
+        writer.write_collection_info(collection)
+        for document in documents:
+            text = xml_text(document.text, notes, document.id)
+            writer.write_document(bioc_document(document, text, notes, "bioc", is_xml))
+            written += len(document.entities)
+    return written
+
+
+def bioc_document(document: Document, text: str, notes: Notes, format: str, fits: Any = None) -> Any:
+    """Ours as a document of the library, with this text."""
+    bioc = need("bioc")
+    note_losses(document, notes, format, ids=True, scores=True, own_meta="bioc", own_entity_meta="bioc")
+    found = bioc.BioCDocument()
+    found.id = document.id
+    found.infons = _infons(document.meta, notes, document.id, fits)
+    passage = bioc.BioCPassage.of_text(text, 0)
+    names = identifiers(document, notes, format, fits or (lambda _: True))
+    for entity, name in zip(document.entities, names, strict=True):
+        annotation = bioc.BioCAnnotation()
+        annotation.id = name
+        annotation.text = text[entity.start : entity.end]  # gaps, too: what the library's validator expects
+        kept = _infons(entity.meta, notes, f"{document.id}: {entity.type} {entity.start}-{entity.end}", fits)
+        annotation.infons = {TYPE: entity.type} | {key: said for key, said in kept.items() if key != TYPE}
+        if entity.score is not None:
+            annotation.infons[SCORE] = repr(entity.score)
+        for fragment in entity.fragments:
+            annotation.add_location(bioc.BioCLocation(fragment.start, len(fragment)))
+        passage.add_annotation(annotation)
+    found.add_passage(passage)
+    return found
+
+
+def _infons(meta: Mapping[str, Any], notes: Notes, where: str, fits: Any) -> dict[str, str]:
+    """What was kept; `meta` may come from anywhere, so it is checked."""
+    infons = meta.get("bioc", {})
+    if isinstance(infons, dict) and all(
+        isinstance(said, str) and (fits is None or fits(said)) for pair in infons.items() for said in pair
+    ):
+        return infons
+    notes.add("meta 'bioc' that is not infons, names and texts, not written", where)
+    return {}

@@ -1,0 +1,56 @@
+"""BioC JSON, through the library `bioc`: a collection, or documents in an array or one a line. See `bioc`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from reprlib import repr as shorten
+from typing import Any
+
+from gridner.documents import Document
+from gridner.errors import FormatError, Notes
+from gridner.formats.bioc import MISSHAPEN, bioc_document, wanted
+from gridner.formats.extras import need
+from gridner.formats.files import Source, data_files
+from gridner.formats.json_items import items
+
+
+def read(source: Source) -> Iterator[Document]:
+    """The documents of the file (or of the .json files of a folder)."""
+    library = need("bioc.biocjson")
+    for path in data_files(source.path, (".json", ".jsonl")):
+        with source.record(str(path)):
+            for number, item in enumerate(items(path, under="documents"), start=1):
+                where = f"{path}: record {number}"
+                with source.record(where):
+                    yield from wanted(_parse(library, item, where), where, source)
+
+
+def _parse(library: Any, item: Any, where: str) -> Any:
+    kind = item.get("bioctype", "BioCDocument") if isinstance(item, dict) else None
+    if kind != "BioCDocument":
+        raise FormatError(f"{where}: {shorten(item if kind is None else kind)}, expected a BioC document")
+    try:
+        return library.fromJSON(item, "BioCDocument")
+    except KeyError as error:
+        raise FormatError(f"{where}: no {error}, expected it, as BioC JSON has it") from None
+    except MISSHAPEN as error:
+        raise FormatError(f"{where}: not a BioC document ({error!r:.80})") from None
+
+
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """One file with all documents as a collection. How many entities were written is returned."""
+    library = need("bioc.biocjson")
+    head = {"bioctype": "BioCCollection", "source": "gridner", "date": "", "key": "", "version": "1.0", "infons": {}}
+    written = 0
+    with open(path, "x", encoding="utf-8", newline="") as file:
+        file.write(json.dumps(head)[:-1] + ', "documents": [')
+        separator = "\n"
+        for document in documents:
+            found = bioc_document(document, document.text, notes, "biocjson")
+            file.write(separator + json.dumps(library.toJSON(found), ensure_ascii=False))
+            separator = ",\n"
+            written += len(document.entities)
+        file.write("\n]}\n")
+    return written

@@ -1,0 +1,154 @@
+"""UIMA CAS as XMI, through the library `dkpro-cassis`: NAME.xmi with TypeSystem.xml, as INCEpTION exports and imports.
+
+INCEpTION has no annotations with gaps. Our convention is a span layer `custom.Entity` (`webanno.custom.Entity` in older
+projects) with the features `value`, the type; `entity`, text that the fragments of one entity share; and `score`.
+Where there is no such layer, DKPro's `NamedEntity` is read, each annotation an entity. Offsets are UTF-16 units in the
+file; the library makes them code points.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from gridner.documents import Document, Entity
+from gridner.errors import FormatError, Notes, OutputError
+from gridner.formats.extras import need
+from gridner.formats.files import Source, check_not_empty, file_for, files_under, read_bytes
+from gridner.formats.identifiers import identifiers
+from gridner.formats.losses import note_losses
+from gridner.formats.offsets import fragments_from
+from gridner.formats.xml_safe import check_start, is_xml, xml_text
+
+LAYER = "custom.Entity"
+NAMED = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
+LAYERS = (LAYER, "webanno.custom.Entity", NAMED)
+TYPES = "TypeSystem.xml"
+VALUE, ENTITY, SCORE = "value", "entity", "score"
+STRING, NUMBER, SPAN = "uima.cas.String", "uima.cas.Float", "uima.tcas.Annotation"
+
+
+def read(source: Source) -> Iterator[Document]:
+    """The documents of a folder (or of one file), by name, each with the TypeSystem.xml beside it or above."""
+    cassis = need("cassis")
+    known: dict[Path, tuple[Any, str]] = {}
+    found = files_under(source.path, (".xmi",))
+    if not found and source.path.is_file():
+        raise FormatError(f"{source.path}: expected a folder or an .xmi file")
+    for name, path in found.items():
+        if source.wants(name):
+            with source.record(str(path)):
+                place = _type_system_of(path, source.path)
+                if place not in known:
+                    known = {place: _type_system(cassis, place)}
+                yield _document(cassis, name, path, *known[place], source)
+
+
+def _type_system_of(path: Path, root: Path) -> Path:
+    for folder in path.parents:
+        if (folder / TYPES).is_file():
+            return folder / TYPES
+        if folder == root or root.is_file():
+            break
+    raise FormatError(f"{path}: no type system, expected {path.parent / TYPES}")
+
+
+def _loaded(path: Path, load: Any) -> Any:
+    """What the library makes of a file. Offsets that it only warns of are errors."""
+    data = read_bytes(path)
+    check_start(BytesIO(data), str(path))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            loaded = load(BytesIO(data))
+        except Exception as error:  # the library has no errors of its own for bad input
+            raise FormatError(
+                f"{path}: not read by cassis ({type(error).__name__}: {error!s:.100}), expected UIMA XML"
+            ) from None
+    for warning in said:
+        if "Not mapping" in str(warning.message):
+            raise FormatError(
+                f"{path}: an offset that is outside the text or inside a character ({warning.message!s:.80})"
+            )
+    return loaded
+
+
+def _type_system(cassis: Any, path: Path) -> tuple[Any, str]:
+    """The types that a file declares, and the layer among them that has the entities."""
+    types = _loaded(path, cassis.load_typesystem)
+    for layer in LAYERS:
+        if types.contains_type(layer):
+            features = {feature.name for feature in types.get_type(layer).all_features}
+            if VALUE not in features:
+                raise FormatError(f"{path}: layer {layer} without the feature {VALUE!r}, expected it to name the type")
+            return types, layer
+    others = sorted(one.name for one in types.get_types() if types.is_instance_of(one.name, SPAN))
+    raise FormatError(
+        f"{path}: layers are {', '.join(others)[:150] or 'none'}, expected {LAYER} or DKPro's NamedEntity"
+    )
+
+
+def _document(cassis: Any, name: str, path: Path, types: Any, layer: str, source: Source) -> Document:
+    cas = _loaded(path, lambda file: cassis.load_cas_from_xmi(file, typesystem=types))
+    text = cas.sofa_string
+    if text is None:
+        raise FormatError(f"{path}: no text, expected a sofaString in the initial view")
+    check_not_empty(text, str(path))
+    groups: dict[tuple[str, object], list[Any]] = {}
+    for number, span in enumerate(sorted(cas.select(layer), key=lambda one: one.xmiID)):
+        shared = span.get(ENTITY) if layer != NAMED and span.type.get_feature(ENTITY) else None
+        if span.get(VALUE):
+            groups.setdefault(("shared", shared) if shared else ("own", number), []).append(span)
+        else:
+            source.notes.add("annotation without a value, left out", f"{path}: {span.begin}-{span.end}")
+    entities = []
+    for (_, shared), spans in groups.items():
+        where = f"{path}: {layer.rpartition('.')[2]} {spans[0].xmiID}"
+        with source.record(where):
+            entities.append(_entity(spans, shared if isinstance(shared, str) else None, text, where, source.notes))
+    others = {one.type.name.rpartition(".")[2] for one in cas.select_all_annotations() if one.type.name != layer}
+    if others := others - {"DocumentAnnotation"}:
+        source.notes.add("other layers of a CAS, left out", f"{path}: {', '.join(sorted(others))}")
+    return Document(name, text, tuple(entities))
+
+
+def _entity(spans: list[Any], shared: str | None, text: str, where: str, notes: Notes) -> Entity:
+    names = {span.get(VALUE) for span in spans}
+    if len(names) > 1:
+        said = ", ".join(sorted(names))
+        raise FormatError(f"{where}: entity {shared!s:.40} with the values {said[:60]}, expected one for all fragments")
+    fragments = fragments_from([(span.begin, span.end) for span in spans], text, where, notes)
+    scores = [span.get(SCORE) for span in spans if span.type.get_feature(SCORE)]
+    score = next((one for one in scores if isinstance(one, int | float)), None)
+    return Entity(names.pop().strip(), fragments, score, shared)
+
+
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """A folder with NAME.xmi for each document and a TypeSystem.xml. How many entities were written is returned."""
+    cassis = need("cassis")
+    types = cassis.TypeSystem()
+    layer = types.create_type(name=LAYER, supertypeName=SPAN)
+    for feature, kind in ((VALUE, STRING), (ENTITY, STRING), (SCORE, NUMBER)):
+        types.create_feature(domainType=layer, name=feature, rangeType=kind)
+    types.to_xml(path / TYPES)
+    written = 0
+    for document in documents:
+        note_losses(document, notes, "cas", ids=True, scores=True)
+        text = xml_text(document.text, notes, document.id)
+        cas = cassis.Cas(typesystem=types)
+        cas.sofa_string, cas.sofa_mime = text, "text/plain"
+        names = identifiers(document, notes, "cas", is_xml)
+        for entity, name in zip(document.entities, names, strict=True):
+            shared = name if entity.id is not None or len(entity.fragments) > 1 else None
+            for at in entity.fragments:
+                score = None if entity.score is None else float(entity.score)
+                cas.add(layer(begin=at.start, end=at.end, value=entity.type, entity=shared, score=score))
+        try:
+            cas.to_xmi(file_for(path, document.id, ".xmi"))
+        except ValueError as error:
+            raise OutputError(f"document {document.id}: {error}, expected what XML can carry") from None
+        written += len(document.entities)
+    return written

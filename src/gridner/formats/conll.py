@@ -1,0 +1,156 @@
+"""CoNLL: a word a line with its tag in the last column, a blank line after each sentence.
+
+    -DOCSTART-	note-1	O
+
+    Pain	B-ADR
+    in	I-ADR
+
+`-DOCSTART-` starts a document, with its id in the second column if there is one; in a file without it each sentence is
+a document, numbered from 1. Tags are read as BIO, IOB1, BIOES or BILOU, whichever they are; written is BIO. There is no
+place for entities with gaps or for two at one word: to write them is an error, unless they were flattened before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gridner.documents import Document
+from gridner.errors import FormatError, Notes, OutputError
+from gridner.formats.files import Line, Source, numbered_files, read_lines
+from gridner.formats.words import Record, document_of, sentences_for
+from gridner.sentences import Mention, Sentence
+
+START = "-DOCSTART-"
+NO_ID = ("-X-", "O")  # what stands in a column of the line that starts a document
+TAG = re.compile(r"O|([BIESLUM])-(\S.*)")
+POLICY = "expected entities that are continuous and apart; --flat (with --max-gap N) makes them so and counts the rest"
+
+
+def read(source: Source) -> Iterator[Document]:
+    """The documents of the file (or of the files of a folder)."""
+    for path, prefix in numbered_files(source.path, (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv", ".txt")):
+        for number, (start, lines) in enumerate(_documents(path, source.notes), start=1):
+            where = (start or lines[0]).where
+            with source.record(where):
+                document_id = (_own_id(start) if start else "") or f"{prefix}{number}"
+                if source.wants(document_id):
+                    source.once(document_id, where)
+                    yield document_of(document_id, list(_sentences(lines, source.notes)))
+
+
+def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Line]]]:
+    """The line that starts each document, if there is one, and its lines."""
+    start: Line | None = None
+    lines: list[Line] = []
+    for line in read_lines(path):
+        first = line.data.split(b"\t")[0].split(b" ")[0]
+        if first == START.encode():
+            if any(not one.is_blank for one in lines):
+                yield start, lines
+            elif start is not None:
+                notes.add("document without words, left out", start.where)
+            start, lines = line, []
+        elif start is not None or not line.is_blank:
+            lines.append(line)
+        elif lines:
+            yield None, lines
+            lines = []
+    if any(not one.is_blank for one in lines):
+        yield start, lines
+    elif start is not None:
+        notes.add("document without words, left out", start.where)
+
+
+def _own_id(line: Line) -> str:
+    columns = _columns(line)[1:]
+    if len(columns) > 1:
+        columns.pop()  # the tag
+    return "" if all(column in NO_ID for column in columns) else " ".join(columns)
+
+
+def _columns(line: Line) -> list[str]:
+    """Parted by tabs if there is one, else by spaces."""
+    return line.text.split("\t") if "\t" in line.text else [part for part in line.text.split(" ") if part]
+
+
+def _sentences(lines: list[Line], notes: Notes) -> Iterator[Record]:
+    words: list[str] = []
+    tags: list[tuple[str, str]] = []
+    for line in lines:
+        if line.is_blank:
+            if words:
+                yield words, list(_mentions(tags))
+                words, tags = [], []
+            continue
+        *columns, tag = _columns(line)
+        match = TAG.fullmatch(tag.strip())
+        if columns and columns[0] == "#" and not match and not words:
+            notes.add("remark before a sentence, left out", line.where)
+            continue
+        if not columns or not columns[0] or not match:
+            raise FormatError(f"{line.where}: {line.text[:40]!r}, expected a word and, last, O or a tag such as B-ADR")
+        words.append(columns[0])
+        tags.append((match[1] or "O", match[2] or ""))
+    if words:
+        yield words, list(_mentions(tags))
+
+
+def _mentions(tags: list[tuple[str, str]]) -> Iterator[Mention]:
+    """Runs of one type; B, S and U start one, E, L, S and U end one, and so does another type."""
+    run: list[int] = []
+    kind = ""
+    for number, (prefix, name) in enumerate(tags):
+        if run and (prefix in "OBSU" or name != kind):
+            yield Mention(kind, tuple(run))
+            run = []
+        if prefix != "O":
+            run.append(number)
+            kind = name
+            if prefix in "ELSU":
+                yield Mention(kind, tuple(run))
+                run = []
+    if run:
+        yield Mention(kind, tuple(run))
+
+
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """One file with all documents. How many entities were written is returned."""
+    written = 0
+    with open(path, "x", encoding="utf-8", newline="") as file:
+        for document in documents:
+            if document.id in NO_ID:
+                notes.add("document id that conll does not take, a number instead", document.id)
+            head = f"{START}\t{document.id}\tO\n\n"
+            for sentence in sentences_for(document, notes, "conll"):
+                lines = zip(sentence.words, _tags(sentence, document.id), strict=True)
+                body = "".join(f"{_word(word.text, document.id, notes)}\t{tag}\n" for word, tag in lines)
+                file.write(f"{head}{body}\n")
+                head = ""
+                written += len(sentence.mentions)
+    return written
+
+
+def _tags(sentence: Sentence, document_id: str) -> list[str]:
+    tags = ["O"] * len(sentence.words)
+    for mention in sentence.mentions:
+        said = " ".join(sentence.words[word].text for word in mention.words)
+        if mention.tail - mention.head >= len(mention.words):
+            raise OutputError(f"document {document_id}: {mention.type} {said[:60]!r} has a gap in conll, {POLICY}")
+        if any(tags[word] != "O" for word in mention.words):
+            raise OutputError(
+                f"document {document_id}: {mention.type} {said[:60]!r} overlaps another in conll, {POLICY}"
+            )
+        for word in mention.words:
+            tags[word] = f"{'B' if word == mention.head else 'I'}-{mention.type}"
+    return tags
+
+
+def _word(text: str, document_id: str, notes: Notes) -> str:
+    changed = re.sub(r"[\t\n]", "_", text)
+    if changed == START:
+        changed = "_DOCSTART_"
+    if changed != text:
+        notes.add("word that conll does not take, written with _", f"{document_id}: {text!r}")
+    return changed

@@ -1,0 +1,167 @@
+"""PubAnnotation JSON: a text and its denotations, a document a file.
+
+{"text": "ES and somatic cells", "sourcedb": "PubMed", "sourceid": "1",
+ "denotations": [{"id": "T1", "span": [{"begin": 0, "end": 2}, {"begin": 15, "end": 20}], "obj": "CL:0002322"}]}
+
+Discontinuous ones are read in both models that PubAnnotation has: a list of spans (bagging), and denotations joined by
+`_lexicallyChainedTo`, of which all but one are a `_FRAGMENT` (chaining). Written is the list. A score is an attribute
+`score`; other attributes are kept in the entity's `meta["pubannotation"]`, what names the source in the document's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from reprlib import repr as shorten
+from typing import Any
+
+from gridner.documents import Document, Entity
+from gridner.errors import FormatError, Notes, OutputError
+from gridner.formats.files import Source, check_not_empty, data_files, file_for, write_text
+from gridner.formats.groups import groups
+from gridner.formats.identifiers import identifiers
+from gridner.formats.json_items import items
+from gridner.formats.losses import note_losses
+from gridner.formats.offsets import fragments_from
+
+CHAIN, FRAGMENT, SCORE, META = "_lexicallyChainedTo", "_FRAGMENT", "score", "pubannotation"
+SOURCE = ("sourcedb", "sourceid", "divid")
+LISTS = ("denotations", "relations", "attributes", "modifications", "tracks", "blocks")
+
+
+def read(source: Source) -> Iterator[Document]:
+    """The documents of the file (or of the .json files of a folder). An array and JSON lines are taken too."""
+    for path in data_files(source.path, (".json", ".jsonl")):
+        name = path.name if path == source.path else path.relative_to(source.path).as_posix()
+        with source.record(str(path)):
+            for number, item in enumerate(items(path), start=1):
+                where = f"{path}: record {number}"
+                with source.record(where):
+                    if not isinstance(item, dict) or not isinstance(item.get("text"), str):
+                        raise FormatError(f"{where}: {shorten(item)}, expected an object with 'text' and 'denotations'")
+                    plain = name.removesuffix(path.suffix)
+                    document_id = _source_id(item) or (plain if number == 1 else f"{plain}:{number}")
+                    if source.wants(document_id):
+                        source.once(document_id, where)
+                        yield _document(item, document_id, where, source)
+
+
+def _source_id(item: dict[str, Any]) -> str:
+    """What PubAnnotation itself names files after: sourcedb-sourceid-divid; '' if there is no sourceid."""
+    if item.get("sourceid") in (None, ""):
+        return ""
+    return "-".join(str(item[key]) for key in SOURCE if item.get(key) not in (None, ""))
+
+
+def _document(item: dict[str, Any], document_id: str, where: str, source: Source) -> Document:
+    text = item["text"]
+    check_not_empty(text, where)
+    lists = {key: item.get(key) or [] for key in LISTS}
+    for key, found in lists.items():
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise FormatError(f"{where}: {key} are {shorten(found)}, expected a list of objects")
+        if key in ("modifications", "tracks", "blocks"):
+            for number in range(len(found)):
+                source.notes.add(f"one of the {key}, left out", f"{where}: {key}[{number}]")
+    chains = []
+    for relation in lists["relations"]:
+        if relation.get("pred") == CHAIN:
+            chains.append((str(relation.get("subj")), str(relation.get("obj"))))
+        else:
+            source.notes.add("relation, left out", f"{where}: {relation.get('id')!s:.40}")
+    denotations = _by_id(lists["denotations"], where)
+    entities = []
+    for members in groups(denotations, chains, where):
+        with source.record(where):
+            entities.append(_entity({name: denotations[name] for name in members}, lists, text, where, source.notes))
+    meta = {key: item[key] for key in SOURCE if item.get(key) not in (None, "")}
+    return Document(document_id, text, tuple(entities), meta={META: meta} if meta else {})
+
+
+def _by_id(found: list[dict[str, Any]], where: str) -> dict[str, dict[str, Any]]:
+    known: dict[str, dict[str, Any]] = {}
+    for number, one in enumerate(found, start=1):
+        name = str(one.get("id") or f"#{number}")
+        if name in known:
+            raise FormatError(f"{where}: denotation {name:.40} a second time, expected each id once")
+        known[name] = one
+    return known
+
+
+def _entity(
+    members: dict[str, dict[str, Any]], lists: dict[str, list[dict[str, Any]]], text: str, where: str, notes: Notes
+) -> Entity:
+    """An entity from a denotation, or from those that a chain joins."""
+    place = f"{where}: denotation {', '.join(members):.60}"
+    heads = [name for name, one in members.items() if one.get("obj") != FRAGMENT]
+    if len(heads) != 1:
+        raise FormatError(f"{place}: {len(heads)} with a type of its own, expected one, and the others {FRAGMENT}")
+    kind = members[heads[0]].get("obj")
+    if not isinstance(kind, str):
+        raise FormatError(f"{place}: obj is {shorten(kind)}, expected the type")
+    fragments = fragments_from([pair for one in members.values() for pair in _spans(one, place)], text, place, notes)
+    score = None
+    kept = []
+    for attribute in lists["attributes"]:
+        if str(attribute.get("subj")) in members:
+            said = attribute.get("obj")
+            if attribute.get("pred") == SCORE and isinstance(said, int | float) and not isinstance(said, bool):
+                score = said
+            else:
+                kept.append({"pred": attribute.get("pred"), "obj": said})
+    name = None if "id" not in members[heads[0]] else heads[0]
+    return Entity(kind.strip(), fragments, score, name, {META: kept} if kept else {})
+
+
+def _spans(denotation: dict[str, Any], where: str) -> list[tuple[int, int]]:
+    spans = denotation.get("span")
+    pairs = []
+    for span in spans if isinstance(spans, list) else [spans]:
+        if not isinstance(span, dict) or [type(span.get(edge)) for edge in ("begin", "end")] != [int, int]:
+            raise FormatError(f"{where}: span {shorten(span)}, expected begin and end as numbers")
+        pairs.append((span["begin"], span["end"]))
+    if not pairs:
+        raise FormatError(f"{where}: no span, expected begin and end")
+    return pairs
+
+
+def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
+    """A folder with NAME.json for each document. How many entities were written is returned."""
+    written = 0
+    for document in documents:
+        note_losses(document, notes, META, ids=True, scores=True, own_meta=META, own_entity_meta=META)
+        try:
+            said = json.dumps(_item(document, notes), ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
+        write_text(file_for(path, document.id, ".json"), said + "\n")
+        written += len(document.entities)
+    return written
+
+
+def _item(document: Document, notes: Notes) -> dict[str, Any]:
+    meta = document.meta.get(META, {})
+    if not isinstance(meta, dict) or not set(meta) <= set(SOURCE) or _source_id(meta) != document.id:
+        if META in document.meta:
+            notes.add("meta 'pubannotation' that does not make the id, not written", document.id)
+        meta = {"sourceid": document.id}
+    denotations: list[dict[str, Any]] = []
+    attributes: list[dict[str, Any]] = []
+    for entity, name in zip(document.entities, identifiers(document, notes, META), strict=True):
+        spans = [{"begin": at.start, "end": at.end} for at in entity.fragments]
+        denotations.append({"id": name, "span": spans if len(spans) > 1 else spans[0], "obj": entity.type})
+        pairs = [] if entity.score is None else [{"pred": SCORE, "obj": entity.score}]
+        for one in [*pairs, *_attributes(entity, document.id, notes)]:
+            attributes.append({"id": f"A{len(attributes) + 1}", "subj": name, **one})
+    item = {**meta, "text": document.text, "denotations": denotations}
+    return {**item, "attributes": attributes} if attributes else item
+
+
+def _attributes(entity: Entity, document_id: str, notes: Notes) -> list[dict[str, Any]]:
+    """What was kept; `meta` may come from anywhere, so it is checked."""
+    kept = entity.meta.get(META, [])
+    if isinstance(kept, list) and all(isinstance(one, dict) and set(one) == {"pred", "obj"} for one in kept):
+        return kept
+    notes.add("meta 'pubannotation' that is not attributes, not written", f"{document_id}: {entity.type}")
+    return []
