@@ -12,7 +12,8 @@ The message of each is one line: where, what was found, what was expected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
 
 class GridnerError(Exception):
@@ -56,6 +57,17 @@ class Notes:
         places = self._places.setdefault(what, [])
         if len(places) < self._keep:
             places.append(where)
+
+    def take(self, what: str, count: int, places: Iterable[str]) -> None:
+        """Count many at once; `places` are the first of theirs."""
+        self._counts[what] = self._counts.get(what, 0) + count
+        known = self._places.setdefault(what, [])
+        known.extend(islice(places, self._keep - len(known)))
+
+    def merge(self, other: Notes) -> None:
+        """Count what another has, too."""
+        for what, count, places in other:
+            self.take(what, count, places)
 
     def copy(self) -> Notes:
         """The same counts and places, to be added to apart."""

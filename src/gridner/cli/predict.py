@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from gridner.cli.answers import but_done, found_by, identity, write_answers
 from gridner.cli.common import (
     FORMAT_NAMES,
     ExceptIdsOption,
@@ -20,14 +22,11 @@ from gridner.cli.common import (
     SentencesOption,
     TextsOption,
     print_notes,
-    sentence_progress,
     type_names,
 )
+from gridner.cli.ray import answers_of_ray, is_table, write_table
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, UsageError
-
-if TYPE_CHECKING:
-    from gridner.recognizer import Recognizer
 
 STDIN = "-"
 
@@ -37,11 +36,11 @@ def predict(
         list[str] | None,
         typer.Argument(metavar="TEXT|FILE", help="A text; or files and folders; or - for standard input."),
     ] = None,
-    source: Annotated[Path | None, typer.Option("--input", "-i", help="A file or a folder to read.")] = None,
+    source: Annotated[str | None, typer.Option("--input", "-i", help="A file or a folder to read.")] = None,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", help="A model folder (default: the one that comes with gridner).")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
+    output: Annotated[str | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[
         str, typer.Option("--format", "-f", help=f"Format of the input: text, {FORMAT_NAMES}; auto looks at the path.")
     ] = "auto",
@@ -72,7 +71,15 @@ def predict(
     ids: IdsOption = None,
     except_ids: ExceptIdsOption = None,
     sentences: SentencesOption = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of a process (default: all cores).")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes, for much text; each has a model of its own in memory.")
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"], typer.Option(help="Where: in processes of this machine, or on Ray (extra ray).")
+    ] = "local",
+    address: Annotated[str | None, typer.Option(help="Of a Ray cluster (default: Ray on this machine).")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a prediction that was stopped.")] = False,
     lenient: LenientOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, a document a line.")] = False,
@@ -89,46 +96,54 @@ def predict(
 
         cat documents.jsonl | gridner predict - > found.jsonl
 
-    """
-    from gridner.loading import load
+        gridner predict --input archive.jsonl --output found.jsonl --workers 8   # stopped? the same with --resume
 
+        gridner predict --engine ray --address auto --input s3://notes/ --output s3://found/
+
+    """
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, None, sentences, lenient)
     if pre_annotate and (output is not None or as_json):
         raise UsageError("--pre-annotate with --output or --json, expected one of them: it writes into the input")
-    documents, from_stdin = _documents(inputs or [], source, reading, notes)
-    settings = {"threshold": threshold} if threshold is not None else {}
-    recognizer = load(model, threads=threads, lexicon=lexicon, **settings)
-    wanted = _wanted(types, recognizer)
+    on_ray = engine == "ray"
+    if on_ray and (source is None or output is None):
+        raise UsageError("--engine ray, expected --input and --output")
+    from gridner.bulk import Task
 
-    def found() -> Iterator[tuple[Document, Document]]:
-        """Each document as it was, and with what was found."""
-        before: list[Document] = []
-
-        def remembered() -> Iterator[Document]:
-            for document in documents:
-                before.append(document)
-                yield document
-
-        with sentence_progress("predict") as each:
-            for answer in recognizer.pipe(remembered(), notes=notes, each=each):
-                kept = tuple(entity for entity in answer.entities if entity.type in wanted)
-                yield before.pop(0), _simplified(replace(answer, entities=kept), flat, max_gap, notes)
-
+    task = Task(
+        model=model,
+        lexicon=lexicon,
+        threshold=threshold,
+        types=tuple(type_names(types)) if types is not None else None,
+        flat=flat,
+        max_gap=max_gap,
+        threads=threads,
+    )
+    if on_ray and source is not None and output is not None and "://" in output:
+        write_table(source, output, task, workers=workers, address=address)
+        return
+    at = Path(source) if source is not None else None
+    documents: Iterable[Document] = ()
+    from_stdin = False
+    if not (on_ray and source is not None and is_table(source)):
+        documents, from_stdin = _documents(inputs or [], at, reading, notes)
+    found = partial(found_by, task, workers or 1, notes)
     if pre_annotate:
-        _pre_annotate(found(), _brat_folder(source, inputs or [], texts), notes)
+        _pre_annotate(found(documents), _brat_folder(at, inputs or [], texts), notes)
     elif output is not None:
-        from gridner.formats import write
-
-        written = write((answer for _, answer in found()), output, to, force=force, notes=notes)
-        typer.echo(f"{output}: {written:,} entities", err=True)
+        asked = {"inputs": source or inputs, "format": format, "sentences": sentences, **identity(task)}
+        if on_ray:
+            answers = answers_of_ray(source, lambda: documents, task, workers=workers, address=address, notes=notes)
+        else:
+            answers = partial(but_done, documents, found)
+        write_answers(answers, Path(output), to, force, resume, asked, notes)
     elif as_json or from_stdin:
         from gridner.formats.jsonl import line_of
 
-        for _, answer in found():
+        for _, answer in found(documents):
             print(line_of(answer).decode(), flush=from_stdin)
     else:
-        _draw(answer for _, answer in found())
+        _draw(answer for _, answer in found(documents))
     print_notes(notes)
 
 
@@ -186,22 +201,6 @@ def _text(name: str, text: str, reading: Reading) -> Document:
     if is_empty(text):
         raise FormatError(f"{name}: an empty text, expected something to read")
     return reading.split(Document(name, text))
-
-
-def _wanted(types: list[str] | None, recognizer: Recognizer) -> frozenset[str]:
-    known = recognizer.scheme.types
-    wanted = frozenset(type_names(types)) if types is not None else frozenset(known)
-    for name in sorted(wanted - set(known)):
-        raise UsageError(f"--types {name}, expected those that the model finds: {', '.join(known)}")
-    return wanted
-
-
-def _simplified(document: Document, flat: bool, max_gap: int | None, notes: Notes) -> Document:
-    from gridner.flat import flattened, without_wide_gaps
-
-    if flat:
-        return flattened(document, bridge=max_gap or 0, notes=notes)
-    return document if max_gap is None else without_wide_gaps(document, most=max_gap, notes=notes)
 
 
 def _brat_folder(source: Path | None, inputs: list[str], texts: Path | None) -> Path:
