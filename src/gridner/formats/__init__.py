@@ -23,11 +23,13 @@ from gridner.formats import (
     inline,
     jsonl,
     labelstudio,
+    parquet,
     pubannotation,
     share,
     w2ner,
 )
 from gridner.formats.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
+from gridner.table import schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ FORMATS = {
     "conll": Format("words with BIO tags, continuous entities only", conll.read, conll.write, folder=False),
     "labelstudio": Format("JSON of Label Studio", labelstudio.read, labelstudio.write, folder=False),
     "cas": Format("UIMA CAS XMI, as INCEpTION has it", cas.read, cas.write, folder=True),
+    "parquet": Format("a table, an entity a row; only written", parquet.read, parquet.write, folder=False),
 }
 
 
@@ -156,7 +159,10 @@ def write(
 def check_write(path: str | Path, format: str = "auto", *, force: bool = False) -> None:
     """Raise what `write` would raise before its first document, for those who have long work to do until then."""
     path = Path(path)
-    check_output(path, folder=FORMATS[_known(_to_write(path) if format == "auto" else format)].folder, force=force)
+    name = _known(_to_write(path) if format == "auto" else format)
+    if name == "parquet":
+        schema()  # where pyarrow is missing, this says so
+    check_output(path, folder=FORMATS[name].folder, force=force)
 
 
 def _each_once(documents: Iterable[Document]) -> Iterator[Document]:
@@ -211,9 +217,10 @@ def _by_name(path: Path) -> str:
 
 
 def _to_write(path: Path) -> str:
-    known = {".jsonl": "jsonl", ".json": "w2ner", ".inline": "inline", ".conll": "conll", ".bio": "conll", "": "brat"}
-    if path.suffix in known:
-        return known[path.suffix]
+    known = {".json": "w2ner", ".bio": "conll", "": "brat"}
+    named = {f".{name}": name for name in ("jsonl", "inline", "conll", "parquet")}
+    if path.suffix in known | named:
+        return (known | named)[path.suffix]
     raise UsageError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
 
 

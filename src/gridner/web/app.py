@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
@@ -20,7 +21,6 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gridner import __version__
 from gridner.errors import GridnerError, Notes
 from gridner.recognizer import Recognizer
 from gridner.web import schema
@@ -95,7 +95,7 @@ def create_app(service: Service) -> FastAPI:
     app = FastAPI(
         title="gridner",
         summary="Discontinuous named-entity recognition",
-        version=__version__,
+        version=version("gridner"),
         docs_url=None,  # its page would be fetched from elsewhere
         redoc_url=None,
         lifespan=lifespan,
@@ -132,7 +132,7 @@ def create_app(service: Service) -> FastAPI:
                     types=list(service.recognizer.scheme.types),
                     names=len(service.recognizer.lexicon),
                     threshold=service.recognizer.decoding.threshold,
-                    written_by=about.get("written by", f"gridner {__version__}"),
+                    written_by=about.get("written by", f"gridner {version('gridner')}"),
                     dev_f1=about.get("dev F1", {}),
                     settings={key: about[key] for key in ("model", "decoding") if key in about},
                 )

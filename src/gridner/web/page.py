@@ -30,6 +30,7 @@ from gridner.grid import grids
 from gridner.html import asset, packed_cells
 from gridner.recognizer import Recognizer
 from gridner.sentences import each_sentence
+from gridner.table import rows
 from gridner.web.asking import answered, check_length
 from gridner.web.batcher import Batcher
 from gridner.web.limits import Limits
@@ -169,16 +170,15 @@ def _csv(document: Document) -> str:
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerow(["document", "type", "fragments", "text", "discontinuous", "score"])
-    for entity in document.entities:
-        parts = entity.fragments
+    for row in rows([document]):
         writer.writerow(
             [
-                document.id,
-                entity.type,
-                ";".join(f"{part.start} {part.end}" for part in parts),
-                " … ".join(document.text[part.start : part.end] for part in parts),
-                "yes" if len(extent(document.text, entity)) > 1 else "no",
-                "" if entity.score is None else f"{entity.score:.4f}",
+                row["document"],
+                row["type"],
+                ";".join(f"{start} {end}" for start, end in row["fragments"]),
+                row["text"],
+                "yes" if row["discontinuous"] else "no",
+                "" if row["score"] is None else f"{row['score']:.4f}",
             ]
         )
     return table.getvalue()
