@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -80,7 +79,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_was_stopped_is_gone_on_with(exported: Path, tmp_path: Path) -> None:
-    write(corpus(200), tmp_path / "in.jsonl")
+    write(corpus(1500), tmp_path / "in.jsonl")
     common = ["--input", tmp_path / "in.jsonl", "--model", exported, "--threads", 1]
     assert run(*common, "--output", tmp_path / "whole.jsonl").returncode == 0
     stopped = subprocess.Popen(
@@ -89,7 +88,8 @@ def test_what_was_stopped_is_gone_on_with(exported: Path, tmp_path: Path) -> Non
     )
     done = tmp_path / "out.jsonl.part" / "documents.jsonl"
     while not done.exists() or not done.stat().st_size:
-        time.sleep(0.01)  # until something is done
+        with pytest.raises(subprocess.TimeoutExpired):  # until something is done
+            stopped.wait(0.05)
     stopped.kill()
     stopped.communicate()
     assert not (tmp_path / "out.jsonl").exists()

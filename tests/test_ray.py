@@ -20,7 +20,7 @@ from small import TEXTS
 
 ray: Any = pytest.importorskip("ray", reason="ray is not installed")
 ours: Any = pytest.importorskip("gridner.ray")
-pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 
 
 def corpus(count: int = 40) -> list[Document]:

@@ -81,7 +81,7 @@ def predict(
     # A core is left to those who read and write: a pool that has them all would wait for its own readers for ever.
     share = math.floor(min(1.0, (cores - 1) / workers) * 1000) / 1000
     task = task or Task(threads=1)
-    ray.data.DataContext.get_current().execution_options.preserve_order = True
+    dataset.context.execution_options.preserve_order = True  # the dataset's own, which was made when it was
     return dataset.map_batches(
         _Worker,
         fn_constructor_args=(task,),

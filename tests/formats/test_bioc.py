@@ -303,3 +303,13 @@ def test_the_library_itself_would_expand_entities() -> None:
     data = f"{LAUGHS}{xml('', '<text>&b;</text>')}".encode()
     (document,) = biocxml.BioCXMLDocumentReader(BytesIO(data))
     assert document.passages[0].text == "hahahaha"
+
+
+def test_a_text_that_has_the_mark_of_gaps_in_it_is_no_gap() -> None:
+    for text, at in (
+        ("pain … here and there", (Fragment(0, 11),)),
+        ("pain … x and here", (Fragment(0, 6), Fragment(13, 17))),
+    ):
+        document = Document("a", text, (Entity("Sign", at),))
+        (found,), _ = through([document], "bioc")
+        assert found == document

@@ -120,15 +120,24 @@ def _entities(annotation: Any, text: str, where: str, notes: Notes) -> Iterator[
         raise FormatError(f"{where}: locations {pairs!r:.60}, expected numbers")
     fragments = fragments_from(pairs, text, where, notes)
     if annotation.text and annotation.text.strip():
-        said = GAP.sub(" ", annotation.text)
-        whole = (fragments[0].start, fragments[-1].end)
-        if "".join(said.split()) != "".join(text[slice(*whole)].split()):  # some say what is in the gaps, too
-            check_text(said, pairs, text, where)
+        _check_said(annotation.text, pairs, text, where)
     score = _number(infons.get(SCORE))
     if score is not None:
         del infons[SCORE]
     own = annotation.id if isinstance(annotation.id, str) else str(annotation.id or "")
     yield Entity(name.strip(), fragments, score, own or None, {"bioc": infons} if infons else {})
+
+
+def _check_said(said: str, pairs: list[tuple[int, int]], text: str, where: str) -> None:
+    """An annotation says its fragments, with or without a mark between them, or what is in the gaps, too."""
+    whole = text[min(start for start, _ in pairs) : max(end for _, end in pairs)]
+    without_marks = GAP.sub(" ", said)
+    if "".join(whole.split()) in ("".join(said.split()), "".join(without_marks.split())):
+        return
+    try:
+        check_text(said, pairs, text, where)
+    except FormatError:
+        check_text(without_marks, pairs, text, where)
 
 
 def _number(said: object) -> float | None:
