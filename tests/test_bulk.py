@@ -1,35 +1,17 @@
 """Prediction in several processes, stopped and gone on with."""
 
 import json
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gridner import Document, bulk, write
+from answers import Deadly, corpus, same_answers
+from gridner import bulk, load, write
 from gridner.bulk import Task, in_processes
 from gridner.errors import FormatError, GridnerError, Notes, OutputError
-from gridner.formats.jsonl import to_json
 from gridner.kept import Kept
-from small import TEXTS
-
-
-def corpus(count: int = 12) -> list[Document]:
-    return [Document(f"d{n}", " ".join(TEXTS[(n + k) % 6] for k in range(3))) for n in range(count)]
-
-
-def plain(documents: Iterable[Document]) -> list[dict[str, Any]]:
-    """What must be equal: scores differ by the rounding of other batches."""
-    found = [to_json(document) for document in documents]
-    for item in found:
-        for entity in item["entities"]:
-            entity["score"] = round(entity["score"], 3)
-    return found
 
 
 @pytest.fixture
@@ -42,34 +24,26 @@ def test_several_processes_find_what_one_finds(exported: Path) -> None:
     task = Task(model=exported, threshold=0.3, types=("Sign",), max_gap=3, threads=1)
     alone, parted = Notes(), Notes()
     sentences = []
-    expected = plain(task.answers(task.load(), corpus(), notes=alone))
-    found = in_processes(task, corpus(), workers=2, notes=parted, each=lambda: sentences.append(1))
-    assert plain(found) == expected
-    assert sum(len(one["entities"]) for one in expected) > 12
+    expected = list(task.answers(task.load(), corpus(12), notes=alone))
+    same_answers(in_processes(task, corpus(12), workers=2, notes=parted, each=lambda: sentences.append(1)), expected)
     assert {what: count for what, count, _ in parted} == {what: count for what, count, _ in alone}
-    assert len(sentences) >= 36
+    assert len(sentences) >= 24
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_a_process_that_dies_loses_nothing(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = Task(model=exported, threads=1)
-    found = in_processes(task, corpus(), workers=2, notes=Notes())
-    first = next(found)
-    for child in children():
-        os.kill(child, signal.SIGKILL)
-    assert plain([first, *found]) == plain(task.answers(task.load(), corpus(), notes=Notes()))
+def test_a_process_that_dies_loses_nothing(exported: Path, tmp_path: Path) -> None:
+    deadly = Deadly(model=exported, threads=1, victim="d7", marker=tmp_path / "died")
+    same_answers(in_processes(deadly, corpus(12), workers=2, notes=Notes()), load(exported, threads=1).pipe(corpus(12)))
+    assert (tmp_path / "died").exists()
 
 
-def children() -> list[int]:
-    """The processes that this one started for prediction."""
-    listed = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=True
-    )
-    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "spawn_main" in line]
-
-
-def test_a_process_that_dies_again_and_again_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_process_that_dies_again_and_again_is_said(exported: Path) -> None:
     with pytest.raises(GridnerError, match=r"processes died 4 times in a row .* at work on d0"):
+        list(in_processes(Deadly(model=exported, victim="d0"), corpus(2), workers=1, notes=Notes()))
+
+
+def test_what_is_wrong_with_the_model_is_said_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="nowhere"):
         list(in_processes(Task(model=tmp_path / "nowhere"), corpus(2), workers=1, notes=Notes()))
 
 

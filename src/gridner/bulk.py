@@ -131,14 +131,18 @@ def _pool(task: Task, workers: int) -> ProcessPoolExecutor:
 
 _Read = tuple[list[Document], Notes, int]
 _task: Task
-_recognizer: Recognizer
+_recognizer: Recognizer | GridnerError  # what is wrong with the model is said with the first documents
 
 
 def _start(task: Task) -> None:
-    global _task, _recognizer
+    global _task, _recognizer  # noqa: PLW0603
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that was started
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _task, _recognizer = task, task.load()
+    _task = task
+    try:
+        _recognizer = task.load()
+    except GridnerError as error:
+        _recognizer = error
 
 
 def _end_with_parent() -> None:
@@ -149,6 +153,8 @@ def _end_with_parent() -> None:
 
 
 def _read(documents: list[Document]) -> _Read:
+    if isinstance(_recognizer, GridnerError):
+        raise _recognizer
     notes = Notes()
     sentences = 0
 

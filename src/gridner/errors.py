@@ -69,6 +69,11 @@ class Notes:
         for what, count, places in other:
             self.take(what, count, places)
 
+    @property
+    def total(self) -> int:
+        """How often anything was counted."""
+        return sum(self._counts.values())
+
     def copy(self) -> Notes:
         """The same counts and places, to be added to apart."""
         other = Notes(keep=self._keep)

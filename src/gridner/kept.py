@@ -72,12 +72,11 @@ class Kept:
         for answer in answers:
             self._file.write(line_of(answer) + b"\n")
             self._file.flush()
-            count = sum(count for _, count, _ in self._notes)
-            if count != self._noted:
+            if self._notes.total != self._noted:
                 part = self.folder / "notes.json.part"
                 part.write_text(json.dumps(list(self._notes)), encoding="utf-8")
                 part.replace(self.folder / "notes.json")
-                self._noted = count
+                self._noted = self._notes.total
             yield answer
 
     def documents(self) -> Iterator[Document]:

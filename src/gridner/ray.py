@@ -10,11 +10,13 @@ replaced, and what it had is done again: nothing is lost, nothing comes twice.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
 import socket
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -22,6 +24,7 @@ from gridner.bulk import Task
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import GridnerError, Notes, UsageError
 from gridner.formats.files import check_not_empty
+from gridner.formats.jsonl import from_json, line_of
 
 try:
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -30,6 +33,7 @@ try:
 except ImportError as missing:
     raise UsageError(f"{missing.name} is missing, expected the extra for Ray: pip install 'gridner[ray]'") from None
 
+DOCUMENT = "document"
 TOGETHER = 64  # rows that a worker gets at a time
 ENTITY = pa.struct([("type", pa.string()), ("fragments", pa.list_(pa.list_(pa.int64()))), ("score", pa.float64())])
 NOTE = pa.struct([("what", pa.string()), ("count", pa.int64()), ("places", pa.list_(pa.string()))])
@@ -40,6 +44,7 @@ SCHEMA = pa.schema(
         ("entities", pa.list_(ENTITY)),
         ("error", pa.string()),
         ("notes", pa.list_(NOTE)),
+        ("document", pa.string()),  # all of it as a line of JSON, with its own sentences and meta, if it came so
     ]
 )
 
@@ -80,7 +85,8 @@ def predict(
     workers = workers or max(1, int(cores) - 1)
     # A core is left to those who read and write: a pool that has them all would wait for its own readers for ever.
     share = math.floor(min(1.0, (cores - 1) / workers) * 1000) / 1000
-    task = task or Task(threads=1)
+    task = task or Task()
+    task = replace(task, threads=task.threads or 1)
     dataset.context.execution_options.preserve_order = True  # the dataset's own, which was made when it was
     return dataset.map_batches(
         _Worker,
@@ -100,7 +106,8 @@ class _Worker:
         self.recognizer = task.load()
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        rows = batch.select(["id", "text"]).to_pylist()
+        whole = [DOCUMENT] if DOCUMENT in batch.column_names else []
+        rows = batch.select(["id", "text", *whole]).to_pylist()
         good: list[tuple[int, Document]] = []
         for place, row in enumerate(rows):
             row |= {"entities": [], "error": None, "notes": []}
@@ -127,7 +134,11 @@ def _document(row: dict[str, Any]) -> Document:
         if not isinstance(row[name], str):
             raise UsageError(f"{name} is {row[name]!r:.40}, expected text")
     check_not_empty(row["text"], row["id"])
-    return Document(row["id"], row["text"])
+    return Document(row["id"], row["text"]) if row.get(DOCUMENT) is None else _whole(row)
+
+
+def _whole(row: dict[str, Any]) -> Document:
+    return from_json(json.loads(row[DOCUMENT]), row["id"])
 
 
 def _said(value: object) -> str | None:
@@ -148,8 +159,9 @@ def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ra
     rest = iter(documents)
     blocks: list[Any] = []
     while some := list(islice(rest, together)):
-        columns = {"id": [one.id for one in some], "text": [one.text for one in some]}
-        blocks.append(ray.put(pa.table(columns, pa.schema([("id", pa.string()), ("text", pa.string())]))))
+        lines = [line_of(replace(one, entities=())).decode() for one in some]
+        columns = {"id": [one.id for one in some], "text": [one.text for one in some], DOCUMENT: lines}
+        blocks.append(ray.put(pa.table(columns, pa.schema([(name, pa.string()) for name in columns]))))
     if not blocks:
         raise UsageError("no documents, expected some to read")
     return ray.data.from_arrow_refs(blocks)
@@ -169,4 +181,5 @@ def to_documents(found: ray.data.Dataset, *, notes: Notes, batch_size: int = TOG
                 Entity(one["type"], tuple(Fragment(*at) for at in one["fragments"]), one["score"])
                 for one in row["entities"]
             )
-            yield Document(row["id"], row["text"], entities)
+            plain = Document(row["id"], row["text"]) if row[DOCUMENT] is None else _whole(row)
+            yield replace(plain, entities=entities)

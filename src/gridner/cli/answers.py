@@ -37,7 +37,6 @@ def found_by(
 
     with sentence_progress("predict") as each:
         if workers > 1:
-            task.load()  # what is wrong with the model is said here, once
             answers = in_processes(task, remembered(), workers=workers, notes=notes, each=each)
         else:
             answers = task.answers(task.load(), remembered(), notes=notes, each=each)

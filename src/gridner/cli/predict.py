@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -105,9 +105,6 @@ def predict(
     reading = Reading(format, texts, ids, except_ids, None, sentences, lenient)
     if pre_annotate and (output is not None or as_json):
         raise UsageError("--pre-annotate with --output or --json, expected one of them: it writes into the input")
-    on_ray = engine == "ray"
-    if on_ray and (source is None or output is None):
-        raise UsageError("--engine ray, expected --input and --output")
     from gridner.bulk import Task
 
     task = Task(
@@ -119,21 +116,27 @@ def predict(
         max_gap=max_gap,
         threads=threads,
     )
-    if on_ray and source is not None and output is not None and "://" in output:
-        write_table(source, output, task, workers=workers, address=address)
-        return
+    if engine == "ray":
+        if source is None or output is None or inputs:
+            raise UsageError("--engine ray, expected --input and --output")
+        if is_table(source) and reading != Reading():
+            raise UsageError(f"{source}: Parquet, which Ray reads, expected no options that choose or split documents")
+        if "://" in output:
+            write_table(source, output, task, workers=workers, address=address)
+            return
     at = Path(source) if source is not None else None
     documents: Iterable[Document] = ()
     from_stdin = False
-    if not (on_ray and source is not None and is_table(source)):
+    if engine == "local" or (source is not None and not is_table(source)):
         documents, from_stdin = _documents(inputs or [], at, reading, notes)
     found = partial(found_by, task, workers or 1, notes)
     if pre_annotate:
         _pre_annotate(found(documents), _brat_folder(at, inputs or [], texts), notes)
     elif output is not None:
-        asked = {"inputs": source or inputs, "format": format, "sentences": sentences, **identity(task)}
-        if on_ray:
-            answers = answers_of_ray(source, lambda: documents, task, workers=workers, address=address, notes=notes)
+        how = {name: str(value) for name, value in asdict(reading).items()}
+        asked = {"input": source or inputs, **how, **identity(task)}
+        if engine == "ray":
+            answers = answers_of_ray(source, documents, task, workers=workers, address=address, notes=notes)
         else:
             answers = partial(but_done, documents, found)
         write_answers(answers, Path(output), to, force, resume, asked, notes)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gridner.cli.common import progress
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 
@@ -23,7 +24,7 @@ def is_table(source: str) -> bool:
 
 def answers_of_ray(
     source: str | None,
-    documents: Callable[[], Iterable[Document]],
+    documents: Iterable[Document],
     task: Task,
     *,
     workers: int | None,
@@ -41,8 +42,8 @@ def answers_of_ray(
             if done:
                 dataset = dataset.filter(lambda row: row["id"] not in done)
         else:
-            dataset = from_documents(document for document in documents() if document.id not in done)
-        return to_documents(predict(dataset, task, workers=workers), notes=notes)
+            dataset = from_documents(document for document in documents if document.id not in done)
+        return progress(to_documents(predict(dataset, task, workers=workers), notes=notes), "predict")
 
     return answers
 
