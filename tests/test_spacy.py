@@ -364,6 +364,9 @@ def test_bad_settings_are_one_clear_error(exported: Path, tmp_path: Path) -> Non
         list(nlp.pipe(["pain"]))
     with pytest.raises(FormatError, match=r"expected settings\.json in it"):
         component.from_disk(tmp_path)
+    (tmp_path / "settings.json").write_text("{")
+    with pytest.raises(FormatError, match="expected the settings that gridner saved"):
+        Component().from_disk(tmp_path)
     (tmp_path / "settings.json").write_text('{"colour": "blue"}')
     with pytest.raises(FormatError, match="'colour', expected settings of this version"):
         component.from_disk(tmp_path)

@@ -200,7 +200,10 @@ class Component:
         folder, given, default = Path(path), asdict(self.settings), asdict(Settings())
         if not (folder / SAVED).is_file():
             raise FormatError(f"{folder}: not a folder of the gridner component, expected {SAVED} in it")
-        saved: dict[str, Any] = json.loads((folder / SAVED).read_bytes())
+        try:
+            saved: dict[str, Any] = json.loads((folder / SAVED).read_bytes())
+        except ValueError as error:
+            raise FormatError(f"{folder / SAVED}: {error}, expected the settings that gridner saved") from None
         if unknown := sorted(saved.keys() - default.keys()):
             raise FormatError(f"{folder / SAVED}: {unknown[0]!r:.40}, expected settings of this version of gridner")
         kept: dict[str, Any] = {**default, **saved}

@@ -138,6 +138,8 @@ def test_what_is_shown_can_be_saved(page: Page, format: str, tmp_path: Path) -> 
         page.click(f"[data-format={format}]")
     path = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(path)
+    lost = f" Note: {shown} x score, not carried by brat." if format == "brat" else ""
+    sync_api.expect(page.locator("#status")).to_have_text(f"Saved as {path.name}.{lost}")
     if format == "jsonl":
         item = json.loads(path.read_text())
         assert item["text"] == TEXT

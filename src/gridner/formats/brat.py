@@ -16,6 +16,7 @@ from pathlib import Path
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import FormatError, Notes
 from gridner.formats.files import (
+    Line,
     Source,
     check_not_empty,
     file_for,
@@ -36,6 +37,7 @@ TEXT_BOUND = re.compile(
 OTHER_KINDS = re.compile(r"[REAMN#*]\S*\t\S[^\n]*")
 BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]")  # what brat takes for the end of a line or column
 GONE = "brat annotation whose target is gone, not written"
+Names = dict[str, dict[str, None]]  # section of annotation.conf → names
 NAMES = ("entities", "relations", "equivalences", "events", "attributes")
 
 
@@ -71,9 +73,14 @@ def _read_document(name: str, ann: Path, txt: Path, source: Source) -> Document:
     if not ann.is_file():
         source.notes.add("text without .ann, read as without entities", str(txt))
         return Document(name, text)
+    return annotated(name, text, read_lines(ann), source)
+
+
+def annotated(name: str, text: str, lines: Iterable[Line], source: Source) -> Document:
+    """A document from its text and the lines of its .ann file."""
     entities: dict[str, Entity] = {}
     others: list[str] = []
-    for line in read_lines(ann):
+    for line in lines:
         with source.record(line.where):
             said = line.text
             if said.startswith("T"):
@@ -105,15 +112,20 @@ def _read_entity(line: str, text: str, where: str, notes: Notes) -> Entity:
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     """A folder with the documents and an annotation.conf that makes brat open it. Entities written are counted."""
     written = 0
-    names = _no_names()
+    names = no_names()
     for document in documents:
         note_losses(document, notes, "brat", ids=True, own_meta="brat")
-        lines = list(_ann_lines(document, notes, names))
+        ann = ann_of(document, notes, names)
         write_text(file_for(path, document.id, ".txt"), document.text)
-        write_text(file_for(path, document.id, ".ann"), "".join(line + "\n" for line in lines))
+        write_text(file_for(path, document.id, ".ann"), ann)
         written += len(document.entities)
-    write_text(path / "annotation.conf", _configuration(names))
+    write_text(path / "annotation.conf", configuration(names))
     return written
+
+
+def ann_of(document: Document, notes: Notes, names: Names) -> str:
+    """The contents of its .ann file; the names of types and relations that it has are added to `names`."""
+    return "".join(line + "\n" for line in _ann_lines(document, notes, names))
 
 
 def add_to(ann: Path, document: Document, found: Iterable[Entity], notes: Notes) -> int:
@@ -123,7 +135,7 @@ def add_to(ann: Path, document: Document, found: Iterable[Entity], notes: Notes)
     """
     there = {(entity.type, extent(document.text, entity)) for entity in document.entities}
     new = [entity for entity in found if (entity.type, extent(document.text, entity)) not in there]
-    lines = list(_ann_lines(replace(document, entities=(*document.entities, *new)), notes, _no_names()))
+    lines = list(_ann_lines(replace(document, entities=(*document.entities, *new)), notes, no_names()))
     lines = [line for line in lines if line.startswith("T")][len(document.entities) :]
     before = read_bytes(ann) if ann.is_file() else b""
     number = _last_number("#", before.decode("utf-8", errors="replace"))
@@ -139,7 +151,8 @@ def add_to(ann: Path, document: Document, found: Iterable[Entity], notes: Notes)
     return len(new)
 
 
-def _no_names() -> dict[str, dict[str, None]]:
+def no_names() -> Names:
+    """Of no types and relations yet."""
     return {section: {} for section in NAMES}
 
 
@@ -147,7 +160,7 @@ def _last_number(kind: str, text: str) -> int:
     return max((int(found) for found in re.findall(rf"^{kind}(\d{{1,18}})\t", text, re.MULTILINE)), default=0)
 
 
-def _ann_lines(document: Document, notes: Notes, names: dict[str, dict[str, None]]) -> Iterator[str]:
+def _ann_lines(document: Document, notes: Notes, names: Names) -> Iterator[str]:
     others = _other_lines(document, notes)
     spare = _spare_identifiers(document, others)
     used: set[str] = set()
@@ -231,7 +244,8 @@ def _split_at_line_ends(text: str, fragments: Iterable[Fragment]) -> list[Fragme
     return pieces
 
 
-def _configuration(names: dict[str, dict[str, None]]) -> str:
+def configuration(names: Names) -> str:
+    """The annotation.conf that makes brat open documents with such names."""
     events = names["events"]
     parts = ["[entities]", *(name for name in sorted(names["entities"]) if name not in events)]
     parts += ["", "[relations]", "<OVERLAP> Arg1:<ENTITY>, Arg2:<ENTITY>, <OVL-TYPE>:<ANY>"]

@@ -206,6 +206,8 @@
       const response = await ask("page/save", { format, document: { id, text: whole, entities: entities.filter(isShown) } });
       const link = make("a", { href: URL.createObjectURL(await response.blob()), download: `${id}.${{ brat: "zip", jsonl: "jsonl", csv: "csv" }[format]}` });
       link.click();
+      const notes = response.headers.get("Gridner-Notes");
+      $("status").textContent = `Saved as ${link.download}.${notes ? ` Note: ${notes}.` : ""}`;
       URL.revokeObjectURL(link.href);
     } catch (error) { say(error); }
   };

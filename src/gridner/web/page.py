@@ -9,7 +9,6 @@ import asyncio
 import csv
 import hashlib
 import io
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any, Literal
@@ -23,9 +22,10 @@ from starlette.responses import JSONResponse, Response
 from gridner.documents import Document, Fragment, extent
 from gridner.draw import blocks
 from gridner.errors import Notes
-from gridner.formats import read, write
-from gridner.formats.files import check_not_empty, write_text
+from gridner.formats.brat import ann_of, annotated, configuration, no_names
+from gridner.formats.files import Line, Source, check_not_empty
 from gridner.formats.jsonl import from_json, line_of, to_json
+from gridner.formats.losses import note_losses
 from gridner.grid import grids
 from gridner.html import asset, packed_cells
 from gridner.recognizer import Recognizer
@@ -113,8 +113,11 @@ def add_page(app: FastAPI, recognizer: Recognizer, batcher: Batcher, limits: Lim
     @app.post("/page/save", include_in_schema=False)
     async def save(asked: ToSave) -> Response:
         document = from_json(asked.document, "document")
-        content, media, name = await asyncio.to_thread(_saved, document, asked.format)
-        return Response(content, media_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+        notes = Notes()
+        content, media, name = await asyncio.to_thread(_saved, document, asked.format, notes)
+        said = "; ".join(f"{count} x {what}" for what, count, _ in notes)
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Gridner-Notes": said}
+        return Response(content, media_type=media, headers=headers)
 
 
 def _file(request: Request, name: str, kind: str) -> Response:
@@ -128,11 +131,10 @@ def _file(request: Request, name: str, kind: str) -> Response:
 
 def _annotated(asked: ToDraw, notes: Notes) -> Document:
     """The document of a text and an .ann file."""
-    with tempfile.TemporaryDirectory() as folder:
-        write_text(Path(folder) / "document.txt", asked.text)
-        write_text(Path(folder) / "document.ann", asked.ann or "")
-        (document,) = read(folder, "brat", notes=notes)
-    return Document(asked.id, document.text, document.entities)
+    place = Path(f"{asked.id}.ann")
+    lines = (asked.ann or "").removeprefix("\ufeff").split("\n")
+    numbered = (Line(place, number, 0, line.removesuffix("\r").encode()) for number, line in enumerate(lines, start=1))
+    return annotated(asked.id, asked.text, numbered, Source(place, notes=notes))
 
 
 def _blocks(document: Document) -> list[dict[str, Any]]:
@@ -150,18 +152,18 @@ def _blocks(document: Document) -> list[dict[str, Any]]:
     ]
 
 
-def _saved(document: Document, format: str) -> tuple[bytes, str, str]:
-    """The contents of a file, its media type and its name."""
+def _saved(document: Document, format: str, notes: Notes) -> tuple[bytes, str, str]:
+    """The contents of a file, its media type and its name; what the format cannot carry is counted."""
     if format == "jsonl":
         return line_of(document) + b"\n", "application/jsonl", "document.jsonl"
     if format == "csv":
         return _csv(document).encode(), "text/csv; charset=utf-8", "document.csv"
-    packed = io.BytesIO()
-    with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        folder = Path(name) / "brat"
-        write([Document("document", document.text, document.entities)], folder, "brat")
-        for path in sorted(folder.iterdir()):
-            archive.write(path, path.name)
+    packed, names = io.BytesIO(), no_names()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        note_losses(document, notes, "brat", ids=True)
+        archive.writestr("document.ann", ann_of(document, notes, names))
+        archive.writestr("document.txt", document.text)
+        archive.writestr("annotation.conf", configuration(names))
     return packed.getvalue(), "application/zip", "document.zip"
 
 
