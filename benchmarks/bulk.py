@@ -1,9 +1,9 @@
 """Bulk prediction: this process, several processes, and Ray with one and two workers, on the same sentences.
 
-    python benchmarks/bulk.py corpus/dev --format brat --sentences 100000
+    python benchmarks/bulk.py corpus/dev --format brat --sentences 100000 --words 16
 
 Each sentence is a document; the corpus is repeated until there are enough. The first row is one process, all threads,
-as `gridner predict` runs without options. Ratios are to the row that they are compared with, in one run.
+as `gridner predict` runs without options. Ratios are to one process with one thread, in one run.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from gridner.bulk import Task, in_processes
 from measure import machine, table
 
 
-def documents_of(corpus: Path, format: str, count: int) -> list[Document]:
-    """So many sentences, each a document."""
+def documents_of(corpus: Path, format: str, count: int, words: int | None) -> list[Document]:
+    """So many sentences, each a document, of so many words at most."""
     sentences = [
-        document.text[one.start : one.end] for document in read(corpus, format) for one in align(document).sentences
+        document.text[one.start : one.words[:words][-1].end]
+        for document in read(corpus, format)
+        for one in align(document).sentences
     ]
     return [Document(f"s{number}", text) for number, text in enumerate(islice(cycle(sentences), count))]
 
@@ -54,9 +56,10 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--format", default="auto")
     parser.add_argument("--sentences", type=int, default=100_000)
+    parser.add_argument("--words", type=int, help="cut sentences after so many (default: as they are)")
     parser.add_argument("--no-ray", action="store_true")
     options = parser.parse_args()
-    documents = documents_of(options.corpus, options.format, options.sentences)
+    documents = documents_of(options.corpus, options.format, options.sentences, options.words)
     cores = os.cpu_count() or 1
     runs: dict[str, Callable[[], Iterable[Document]]] = {
         f"one process, {cores} threads": lambda: Task().answers(Task().load(), documents, notes=Notes()),

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from gridner.recognizer import Recognizer
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # networks this small gain nothing by two, and two wait for each other
 settings.register_profile("gridner", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gridner")
 

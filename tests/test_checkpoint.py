@@ -119,6 +119,14 @@ def test_weights_of_another_network_are_refused(copy: Path, saved: Path) -> None
         TrainedModel.load(copy)
 
 
+def test_a_folder_of_models_says_where_they_are(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        (tmp_path / f"seed-{seed}").mkdir()
+        (tmp_path / f"seed-{seed}" / ABOUT).write_text("{}")
+    with pytest.raises(FormatError, match=rf"there are models in it: {tmp_path}/seed-1, {tmp_path}/seed-2\)"):
+        TrainedModel.load(tmp_path)
+
+
 def test_other_folders_are_not_models(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="not a gridner model, expected a folder"):
         TrainedModel.load(tmp_path)

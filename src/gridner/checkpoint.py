@@ -126,7 +126,9 @@ def _about(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         if (folder / "snapshot").is_dir():
             raise FormatError(f"{folder}: a training that has not ended; go on with gridner train … --resume")
-        raise FormatError(f"{folder}: not a gridner model, expected a folder with {ABOUT}")
+        inside = ", ".join(sorted(str(about.parent) for about in folder.glob(f"*/{ABOUT}"))[:5])
+        hint = f" (there are models in it: {inside})" if inside else ""
+        raise FormatError(f"{folder}: not a gridner model, expected a folder with {ABOUT}{hint}")
     try:
         if path.stat().st_size > MAX_ABOUT:
             raise FormatError(f"{path}: {path.stat().st_size:,} bytes, expected at most {MAX_ABOUT:,}")

@@ -50,6 +50,9 @@ def corpus(tmp_path: Path, *names: str) -> Path:
         (["d.xmi", "TypeSystem.xml"], "cas"),
         (["train.conll"], "conll"),
         (["train.bio"], "conll"),
+        (["train/d.txt", "dev/e.txt", "dev/e.ann"], "brat"),
+        (["deep/er/a.jsonl", ".hidden/d.ann", "README.md"], "jsonl"),
+        (["a.jsonl", "old/d.ann"], "jsonl"),
     ],
 )
 def test_the_format_of_a_folder_is_guessed_from_its_files(tmp_path: Path, names: list[str], format: str) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +18,8 @@ import uvicorn
 from gridner.recognizer import Asked, Recognizer
 from gridner.sentences import Mention
 from gridner.web.app import Service, create_app
+
+COMMAND = [sys.executable, "-m", "gridner", "serve", "--port", "0", "--threads", "1"]
 
 
 @contextmanager
@@ -31,6 +37,23 @@ def running(service: Service) -> Iterator[str]:
         server.should_exit = True
         thread.join()
         listening.close()
+
+
+@contextmanager
+def served(*options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`gridner serve` as a process, on a free port; its address."""
+    process = subprocess.Popen(
+        [*COMMAND, *options], stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    )
+    try:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+", said)
+        assert found, said
+        yield process, found[0]
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @dataclass(slots=True)

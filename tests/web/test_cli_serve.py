@@ -1,37 +1,18 @@
 """gridner serve as operators start and stop it."""
 
 import os
-import re
 import signal
 import socket
 import subprocess
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 
-COMMAND = [sys.executable, "-m", "gridner", "serve", "--port", "0", "--threads", "1"]
+from serving import COMMAND, served
+
 TEXT = "Loss of rod and cone photoreceptors, with apoptosis of bipolar and amacrine cells. "
-
-
-@contextmanager
-def served(*options: str, **environment: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    process = subprocess.Popen(
-        [*COMMAND, *options], stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
-    )
-    try:
-        assert process.stderr is not None
-        said = process.stderr.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", said)
-        assert found, said
-        yield process, found[0]
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def test_it_says_where_it_is_and_answers_what_it_has_before_it_ends() -> None:

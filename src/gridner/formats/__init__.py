@@ -185,27 +185,30 @@ def read_ids(path: str | Path) -> frozenset[str]:
 
 
 def guess(path: Path) -> str:
-    """The format that a path looks like."""
+    """The format that a path looks like: a folder by its files, or else by those in its folders."""
     if path.is_file():
         return _by_name(path)
     names = [file.name for file in path.iterdir()] if path.is_dir() else []
-    for endings, format in (
-        ((".ann",), "brat"),
-        ((".jsonl",), "jsonl"),
-        ((".json",), "w2ner"),
-        ((".inline",), "inline"),
-        ((".xmi",), "cas"),
-        ((".conll", ".bio"), "conll"),
-    ):
-        if any(name.endswith(endings) for name in names):
-            return format
-    if any(name.endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES) for name in names):
-        return "share"
-    if any(name.endswith(".txt") for name in names):
-        return "brat"
     if not names:
         raise FormatError(f"{path}: no documents, the folder is empty")
+    for found in (names, [file.name for file in path.glob("*/**/*") if not _hidden(file, path)]):
+        for endings, format in (
+            ((".ann",), "brat"),
+            ((".jsonl",), "jsonl"),
+            ((".json",), "w2ner"),
+            ((".inline",), "inline"),
+            ((".xmi",), "cas"),
+            ((".conll", ".bio"), "conll"),
+            (share.PIPE_SUFFIXES + share.XML_SUFFIXES, "share"),
+            ((".txt",), "brat"),
+        ):
+            if any(name.endswith(endings) for name in found):
+                return format
     raise FormatError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
+
+
+def _hidden(file: Path, root: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(root).parts)
 
 
 def _by_name(path: Path) -> str:
