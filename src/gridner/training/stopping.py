@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+SAID = b"\ngridner: stopping as soon as the state is saved; once more to interrupt at once\n"
 SAME = 2.0  # seconds in which a second signal is the first one, passed on
 
 
@@ -41,7 +42,7 @@ class Stop:
                     raise KeyboardInterrupt
                 return
             self.wanted, self.since = True, time.monotonic()
-            sys.stderr.write("\ngridner: stopping as soon as the state is saved; once more to interrupt at once\n")
+            os.write(2, SAID)  # sys.stderr may be in the middle of a line, and takes no second one
 
         signals = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, ask) for number in signals}
