@@ -22,6 +22,6 @@ class Interrupted(io.RawIOBase):
 def test_ctrl_c_may_come_while_a_line_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = Stop()
     with stop.on_signals(), monkeypatch.context() as patch:
-        patch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(Interrupted())))
-        print("epoch 1", file=sys.stderr, flush=True)
+        patch.setattr(sys, "stderr", io.TextIOWrapper(io.BufferedWriter(Interrupted()), line_buffering=True))
+        sys.stderr.write("epoch 1\n")
     assert stop.wanted
