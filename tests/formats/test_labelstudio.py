@@ -231,3 +231,20 @@ def test_a_meta_that_json_cannot_carry_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"document d: .*, expected a meta that JSON can carry"):
         write([Document("d", TEXT, (entity,))], tmp_path / "out.json", "labelstudio")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_label_studio_itself_exports() -> None:
+    """A task that gridner wrote, read by Label Studio 1.23.2, gone on with in its editor, and exported.
+
+    There two words after the emoji were marked, and joined by a relation to which no label was given.
+    """
+    notes = Notes()
+    (exported,) = read(Path(__file__).parent / "label-studio-1.23.2.json", "labelstudio", notes=notes)
+    (own,) = (one for one in read(Path(__file__).parents[2] / "examples", "brat") if one.id == exported.id)
+    assert exported.text == own.text
+    found = {(entity.type, entity.fragments) for entity in exported.entities}
+    gold = {(entity.type, entity.fragments) for entity in own.entities}
+    assert gold < found
+    added = [exported.text[part.start : part.end] for _, fragments in sorted(found - gold) for part in fragments]
+    assert added == ["terrible", "nearly"]
+    assert counted(notes) == {"result that is no labelled region or fragment, left out": 1}
