@@ -16,7 +16,9 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not i
 @pytest.fixture(scope="module")
 def described(recognizer: Recognizer) -> Any:
     app = create_app(Service(recognizer=recognizer, limits=Limits(characters=5000)))
-    return schemathesis.openapi.from_asgi("/openapi.json", app)
+    refusals = {"expected-statuses": [400, 413, 422]}  # 413 also for too many texts
+    config = schemathesis.Config.from_dict({"checks": {"negative_data_rejection": refusals}})
+    return schemathesis.openapi.from_asgi("/openapi.json", app, config=config)
 
 
 @pytest.mark.parametrize(
