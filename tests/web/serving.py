@@ -50,10 +50,20 @@ def served(*options: str, **environment: str) -> Iterator[tuple[subprocess.Popen
         said = process.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+", said)
         assert found, said
+        while not _listens(int(found[0].rsplit(":", 1)[1])):  # the address is said a moment before
+            assert process.poll() is None
         yield process, found[0]
     finally:
         process.kill()
         process.communicate()
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 @dataclass(slots=True)
