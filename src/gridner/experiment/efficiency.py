@@ -226,7 +226,8 @@ def efficiency(study: Study, configs: Mapping[str, Config]) -> Outcome:
         f"{len(data.examples)} sentences of {words:.1f} words on average; CPU, {torch.get_num_threads()} threads.",
         f"A run is a turn over all of them, {turns} after one to warm up; ratios are medians of those within a turn.",
     )
-    figure = Bars("Speed", "sentences/s", names, {work: [found[name, work].speed for name in names] for work in WORK})
+    speeds = {work: [spread(found[name, work].speeds) for name in names] for work in WORK}
+    figure = Bars("Speed", "sentences/s", names, speeds)
     return Outcome("Efficiency (Table 7)", [Table("Speed", columns, rows, notes)], figure)
 
 
