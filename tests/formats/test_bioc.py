@@ -5,12 +5,14 @@ import sys
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import bioc as library  # type: ignore[import-untyped]
 import pytest
 from bioc import biocjson, biocxml
 from hypothesis import given
+from hypothesis import strategies as st
 from support import counted, put, same_documents, through
 
 from gridner.documents import Document, Entity, Fragment
@@ -313,3 +315,33 @@ def test_a_text_that_has_the_mark_of_gaps_in_it_is_no_gap() -> None:
         document = Document("a", text, (Entity("Sign", at),))
         (found,), _ = through([document], "bioc")
         assert found == document
+
+
+@given(st.lists(st.sampled_from("abcdefé€ßж😀漢"), unique=True, min_size=2), st.data())
+def test_offsets_in_bytes_are_told_by_what_annotations_say(letters: list[str], data: st.DataObject) -> None:
+    """Letters that come once, so that no other place says the same."""
+    text = "".join(letters)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=4)))
+    fragments = tuple(Fragment(*pair) for pair in zip(cuts[::2], cuts[1::2], strict=False))
+    documents = [Document("a", text, (Entity("X", fragments, None, "T1"),))]
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "bytes.json")
+        write(documents, path, "biocjson")
+        item = json.loads(path.read_text())
+        (annotation,) = item["documents"][0]["passages"][0]["annotations"]
+        for location in annotation["locations"]:
+            start, end = location["offset"], location["offset"] + location["length"]
+            location["offset"], location["length"] = len(text[:start].encode()), len(text[start:end].encode())
+        path.write_text(json.dumps(item))
+        notes = Notes()
+        same_documents(list(read(path, "biocjson", notes=notes)), documents)
+        told = "document with offsets in bytes of UTF-8, made characters"
+        assert counted(notes) == ({} if text[: fragments[-1].end].isascii() else {told: 1})
+
+
+def test_offsets_that_are_wrong_in_characters_and_in_bytes_are_an_error(tmp_path: Path) -> None:
+    write([Document("a", "é pain", (Entity("X", (Fragment(2, 6),), None, "T1"),))], tmp_path / "a.json", "biocjson")
+    wrong = (tmp_path / "a.json").read_text().replace('"offset": 2', '"offset": 1')
+    (tmp_path / "a.json").write_text(wrong)
+    with pytest.raises(FormatError, match=r"a\.json: record 1: .*the text at 1 5 is ' pai', expected 'pain'"):
+        list(read(tmp_path / "a.json", "biocjson"))

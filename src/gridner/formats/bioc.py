@@ -1,8 +1,9 @@
 """BioC, as XML here and as JSON in `biocjson`, through the library `bioc`.
 
 An annotation has its type in the infon `type`, its score (ours) in `score`, and a location for each fragment. Offsets
-count characters of the document; passages (or their sentences) stand at their offsets, line feeds between them. Other
-infons of documents and annotations are kept in `meta["bioc"]` and written again. Written is one passage a document.
+count characters of the document, or bytes of UTF-8 where the annotations' own texts say so (BioC leaves it open).
+Passages (or their sentences) stand at their offsets, line feeds between them. Other infons of documents and annotations
+are kept in `meta["bioc"]` and written again. Written is one passage a document.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from gridner.formats.extras import need
 from gridner.formats.files import Source, check_not_empty, data_files
 from gridner.formats.identifiers import identifiers
 from gridner.formats.losses import note_losses
-from gridner.formats.offsets import check_text, fragments_from
+from gridner.formats.offsets import check_text, fragments_from, from_utf8
 from gridner.formats.passages import text_of
 from gridner.formats.xml_safe import check_start, is_xml, xml_text
 
 TYPE, SCORE = "type", "score"
+UTF8 = ("utf-8", "surrogatepass")  # what is no text is found elsewhere
 GAP = re.compile(r"\s(\.\.\.|\[\.\.\.\]|…)\s")  # what may stand for a gap in the text of an annotation
 MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)  # what the library raises where something is missing
 
@@ -83,11 +85,12 @@ def wanted(found: Any, where: str, source: Source) -> Iterator[Document]:
 
 def _document(found: Any, where: str, source: Source) -> Document:
     where = f"{where}: document {found.id:.60}"
-    text = text_of(((offset, piece) for passage in found.passages for offset, piece in _pieces(passage, where)), where)
-    check_not_empty(text, where)
     parts = [found, *found.passages, *(sentence for passage in found.passages for sentence in passage.sentences)]
+    annotations = list(chain.from_iterable(part.annotations for part in parts))
+    text = _text(found, annotations, where, source.notes)
+    check_not_empty(text, where)
     entities: list[Entity] = []
-    for annotation in chain.from_iterable(part.annotations for part in parts):
+    for annotation in annotations:
         place = f"{where}: annotation {annotation.id!s:.40}"
         with source.record(place):
             entities += _entities(annotation, text, place, source.notes)
@@ -97,6 +100,48 @@ def _document(found: Any, where: str, source: Source) -> Document:
         source.notes.add("infons of passages or sentences, left out", where)
     infons = dict(found.infons)
     return Document(found.id, text, tuple(entities), meta={"bioc": infons} if infons else {})
+
+
+def _text(found: Any, annotations: list[Any], where: str, notes: Notes) -> str:
+    """What the passages say. If the annotations count bytes, their locations are made characters."""
+    pieces = [piece for passage in found.passages for piece in _pieces(passage, where)]
+    text = text_of(pieces, where)
+    if text.isascii() or all(_fits(one, text) for one in annotations):
+        return text
+    try:  # each byte a character for a while
+        spread = text_of(((offset, piece.encode(*UTF8).decode("latin-1")) for offset, piece in pieces), where)
+    except FormatError:
+        return text
+    told = spread.encode("latin-1").decode(*UTF8)
+    places = from_utf8(told)
+    moved = [[_moved(location, places) for location in one.locations] for one in annotations]
+    if not all(_fits(one, told, pairs) for one, pairs in zip(annotations, moved, strict=True)):
+        return text  # wrong either way, as is then said
+    notes.add("document with offsets in bytes of UTF-8, made characters", where)
+    for one, pairs in zip(annotations, moved, strict=True):
+        for location, (start, end) in zip(one.locations, pairs, strict=True):
+            location.offset, location.length = start, end - start
+    return told
+
+
+def _moved(location: Any, places: Mapping[int, int]) -> tuple[int, int]:
+    return places.get(location.offset, -1), places.get(location.end, -1)
+
+
+def _fits(annotation: Any, text: str, pairs: list[tuple[int, int]] | None = None) -> bool:
+    """Whether the characters at the places are those that the annotation says, if it says any."""
+    pairs = _pairs(annotation) if pairs is None else pairs
+    if not all(type(at) is int and 0 <= at <= len(text) for pair in pairs for at in pair):
+        return False
+    try:
+        _check_said(annotation.text, pairs, text, "")
+    except FormatError:
+        return False
+    return True
+
+
+def _pairs(annotation: Any) -> list[tuple[int, int]]:
+    return [(location.offset, location.end) for location in annotation.locations]
 
 
 def _pieces(passage: Any, where: str) -> Iterator[tuple[int, str]]:
@@ -115,12 +160,11 @@ def _entities(annotation: Any, text: str, where: str, notes: Notes) -> Iterator[
     if not annotation.locations:
         notes.add("annotation without location, left out", where)
         return
-    pairs = [(location.offset, location.end) for location in annotation.locations]
+    pairs = _pairs(annotation)
     if not all(type(at) is int for pair in pairs for at in pair):
         raise FormatError(f"{where}: locations {pairs!r:.60}, expected numbers")
     fragments = fragments_from(pairs, text, where, notes)
-    if annotation.text and annotation.text.strip():
-        _check_said(annotation.text, pairs, text, where)
+    _check_said(annotation.text, pairs, text, where)
     score = _number(infons.get(SCORE))
     if score is not None:
         del infons[SCORE]
@@ -128,8 +172,10 @@ def _entities(annotation: Any, text: str, where: str, notes: Notes) -> Iterator[
     yield Entity(name.strip(), fragments, score, own or None, {"bioc": infons} if infons else {})
 
 
-def _check_said(said: str, pairs: list[tuple[int, int]], text: str, where: str) -> None:
-    """An annotation says its fragments, with or without a mark between them, or what is in the gaps, too."""
+def _check_said(said: str | None, pairs: list[tuple[int, int]], text: str, where: str) -> None:
+    """An annotation says its fragments, with or without a mark between them, or the gaps, too; or nothing."""
+    if not said or not said.strip() or not pairs:
+        return
     whole = text[min(start for start, _ in pairs) : max(end for _, end in pairs)]
     without_marks = GAP.sub(" ", said)
     if "".join(whole.split()) in ("".join(said.split()), "".join(without_marks.split())):

@@ -5,9 +5,10 @@
     Pain	B-ADR
     in	I-ADR
 
-`-DOCSTART-` starts a document, with its id in the second column if there is one; in a file without it each sentence is
-a document, numbered from 1. Tags are read as BIO, IOB1, BIOES or BILOU, whichever they are; written is BIO. There is no
-place for entities with gaps or for two at one word: to write them is an error, unless they were flattened before.
+`-DOCSTART-` starts a document, with its id in the second column if there is one, and so does a remark such as
+`# doc_id = note-1` or `# newdoc id = note-1`; in a file without either each sentence is a document, numbered from 1.
+Tags are read as BIO, IOB1, BIOES or BILOU, whichever they are; written is BIO. There is no place for entities with gaps
+or for two at one word: to write them is an error, unless they were flattened before.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from gridner.sentences import Mention, Sentence
 
 START = "-DOCSTART-"
 NO_ID = ("-X-", "O")  # what stands in a column of the line that starts a document
+NAMED = re.compile(rb"#\s*(?:doc_id|newdoc id)\s*=\s*(\S.*?)\s*")  # a remark that starts a document
 TAG = re.compile(r"O|([BIESLUM])-(\S.*)")
 POLICY = "expected entities that are continuous and apart; --flat (with --max-gap N) makes them so and counts the rest"
 
@@ -46,10 +48,13 @@ def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Lin
     lines: list[Line] = []
     for line in read_lines(path):
         first = line.data.split(b"\t")[0].split(b" ")[0]
-        if first == START.encode():
+        named = NAMED.fullmatch(line.data)
+        if named and start and (before := NAMED.fullmatch(start.data)) and before[1] == named[1]:
+            continue  # said again before another sentence of it
+        if named or first == START.encode():
             if any(not one.is_blank for one in lines):
                 yield start, lines
-            elif start is not None:
+            elif start is not None and not named:
                 notes.add("document without words, left out", start.where)
             start, lines = line, []
         elif start is not None or not line.is_blank:
@@ -64,6 +69,8 @@ def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Lin
 
 
 def _own_id(line: Line) -> str:
+    if NAMED.fullmatch(line.data):
+        return line.text.split("=", 1)[1].strip()
     columns = _columns(line)[1:]
     if len(columns) > 1:
         columns.pop()  # the tag

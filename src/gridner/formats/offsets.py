@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from gridner.documents import Fragment, join_fragments
 from gridner.errors import FormatError, InvalidError, Notes
@@ -40,9 +41,13 @@ def fragments_from(pairs: Iterable[tuple[int, int]], text: str, where: str, note
 
 def from_utf16(text: str) -> dict[int, int]:
     """Where in the text, in code points, each UTF-16 unit starts; the middle of a pair of units is nowhere."""
-    places = {0: 0}
-    units = 0
-    for number, character in enumerate(text, start=1):
-        units += 2 if character > "\uffff" else 1
-        places[units] = number
-    return places
+    return _starts(2 if character > "\uffff" else 1 for character in text)
+
+
+def from_utf8(text: str) -> dict[int, int]:
+    """Where in the text, in code points, each byte of UTF-8 starts; the middle of a character is nowhere."""
+    return _starts(len(character.encode("utf-8", "surrogatepass")) for character in text)
+
+
+def _starts(widths: Iterable[int]) -> dict[int, int]:
+    return {unit: number for number, unit in enumerate(accumulate(widths, initial=0))}
