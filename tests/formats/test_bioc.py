@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -254,7 +255,7 @@ def doc(**changes: Any) -> dict[str, Any]:
                     )
                 ]
             },
-            "annotation 1: locations .*, expected numbers",
+            "annotation 1: locations .*, expected offset and length as numbers",
         ),
     ],
 )
@@ -345,3 +346,52 @@ def test_offsets_that_are_wrong_in_characters_and_in_bytes_are_an_error(tmp_path
     (tmp_path / "a.json").write_text(wrong)
     with pytest.raises(FormatError, match=r"a\.json: record 1: .*the text at 1 5 is ' pai', expected 'pain'"):
         list(read(tmp_path / "a.json", "biocjson"))
+
+
+@pytest.mark.parametrize("text", ["a pain", "é pain"])
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"locations": [{"offset": "2", "length": 4}]}, "expected offset and length as numbers"),
+        ({"locations": [{"offset": None, "length": 4}]}, "expected offset and length as numbers"),
+        ({"locations": [{"offset": 2, "length": [4]}]}, "expected offset and length as numbers"),
+        ({"locations": [{"offset": -1, "length": 4}]}, "fragment -1-3"),
+        ({"text": 5}, "text is 5, expected what the annotation covers"),
+    ],
+)
+def test_an_annotation_of_other_shape_is_named_and_can_be_skipped(
+    tmp_path: Path, text: str, wrong: dict[str, Any], said: str
+) -> None:
+    path = tmp_path / "a.json"
+    write([Document("a", text, (Entity("X", (Fragment(2, 6),), None, "T1"),))], path, "biocjson")
+    item = json.loads(path.read_text())
+    item["documents"][0]["passages"][0]["annotations"][0] |= wrong
+    path.write_text(json.dumps(item))
+    with pytest.raises(FormatError, match=f"annotation T1: .*{said}"):
+        list(read(path, "biocjson"))
+    (document,) = read(path, "biocjson", lenient=True)
+    assert (document.text, document.entities) == (text, ())
+
+
+def places_in(item: Any) -> Iterator[tuple[Any, Any]]:
+    """Each container with each of its keys, at any depth."""
+    for key in list(item) if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ():
+        yield item, key
+        yield from places_in(item[key])
+
+
+def test_whatever_stands_anywhere_is_read_or_named(tmp_path: Path) -> None:
+    write([Document("a", "é pain", (Entity("X", (Fragment(2, 6),), 0.5, "T1"),))], tmp_path / "a.json", "biocjson")
+    item = json.loads((tmp_path / "a.json").read_text())
+    refused = 0
+    for container, key in list(places_in(item)):
+        usual = container[key]
+        for strange in (None, 5, "x", [], ["x"], [5], {"a": 5}, {}):
+            container[key] = strange
+            (tmp_path / "a.json").write_text(json.dumps(item))
+            try:
+                list(read(tmp_path / "a.json", "biocjson", notes=Notes()))
+            except FormatError:
+                refused += 1
+        container[key] = usual
+    assert refused > 50

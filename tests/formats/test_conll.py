@@ -138,11 +138,16 @@ def test_remarks_that_name_a_document_start_it_unless_they_say_it_again(tmp_path
     notes = Notes()
     content = (
         "# newdoc id = note 1\n# sent_id = 1\nx B-A\n\n# newdoc id = note 1\ny O\n\n"
-        "# doc_id = é\nz O\n\n-DOCSTART-\n# doc_id = 7\nw O\n"
+        "# doc_id = é\nz O\n\n-DOCSTART-\n# doc_id = 7\nw O\n\n# doc_id = empty\n# doc_id = 8\nv O\n"
     )
     documents = read_text(tmp_path, content, notes)
-    assert [(document.id, document.text) for document in documents] == [("note 1", "x\ny"), ("é", "z"), ("7", "w")]
-    assert counted(notes) == {"remark before a sentence, left out": 1}
+    assert [(document.id, document.text) for document in documents] == [
+        ("note 1", "x\ny"),
+        ("é", "z"),
+        ("7", "w"),
+        ("8", "v"),
+    ]
+    assert counted(notes) == {"remark before a sentence, left out": 1, "document without words, left out": 1}
 
 
 def test_what_is_written(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def _document(found: Any, where: str, source: Source) -> Document:
         source.notes.add("relation, left out", f"{where}: relation {relation.id!s:.40}")
     if any(part.infons for part in parts[1:]):
         source.notes.add("infons of passages or sentences, left out", where)
-    infons = dict(found.infons)
+    infons = _infons_of(found, where)
     return Document(found.id, text, tuple(entities), meta={"bioc": infons} if infons else {})
 
 
@@ -114,34 +114,42 @@ def _text(found: Any, annotations: list[Any], where: str, notes: Notes) -> str:
         return text
     told = spread.encode("latin-1").decode(*UTF8)
     places = from_utf8(told)
-    moved = [[_moved(location, places) for location in one.locations] for one in annotations]
-    if not all(_fits(one, told, pairs) for one, pairs in zip(annotations, moved, strict=True)):
+    if not all(_fits(one, told, places) for one in annotations):
         return text  # wrong either way, as is then said
     notes.add("document with offsets in bytes of UTF-8, made characters", where)
-    for one, pairs in zip(annotations, moved, strict=True):
-        for location, (start, end) in zip(one.locations, pairs, strict=True):
-            location.offset, location.length = start, end - start
+    for location in chain.from_iterable(one.locations for one in annotations):
+        start, end = places[location.offset], places[location.end]
+        location.offset, location.length = start, end - start
     return told
 
 
-def _moved(location: Any, places: Mapping[int, int]) -> tuple[int, int]:
-    return places.get(location.offset, -1), places.get(location.end, -1)
-
-
-def _fits(annotation: Any, text: str, pairs: list[tuple[int, int]] | None = None) -> bool:
+def _fits(annotation: Any, text: str, places: Mapping[int, int] | None = None) -> bool:
     """Whether the characters at the places are those that the annotation says, if it says any."""
-    pairs = _pairs(annotation) if pairs is None else pairs
-    if not all(type(at) is int and 0 <= at <= len(text) for pair in pairs for at in pair):
-        return False
     try:
+        pairs = _pairs(annotation, "")
+        if places is not None:
+            pairs = [(places.get(start, -1), places.get(end, -1)) for start, end in pairs]
         _check_said(annotation.text, pairs, text, "")
     except FormatError:
         return False
-    return True
+    return all(0 <= at <= len(text) for pair in pairs for at in pair)
 
 
-def _pairs(annotation: Any) -> list[tuple[int, int]]:
-    return [(location.offset, location.end) for location in annotation.locations]
+def _infons_of(part: Any, where: str) -> dict[str, Any]:
+    """A copy of what it has; none is fine."""
+    if not isinstance(part.infons, dict | None):
+        raise FormatError(f"{where}: infons are {part.infons!r:.60}, expected names and texts")
+    return dict(part.infons or {})
+
+
+def _pairs(annotation: Any, where: str) -> list[tuple[int, int]]:
+    """Start and end of each location. Others than the library make these files, so all is checked."""
+    found = [(location.offset, location.length) for location in annotation.locations]
+    if not all(type(number) is int for pair in found for number in pair):
+        raise FormatError(f"{where}: locations {found!r:.60}, expected offset and length as numbers")
+    if annotation.text is not None and not isinstance(annotation.text, str):
+        raise FormatError(f"{where}: text is {annotation.text!r:.60}, expected what the annotation covers")
+    return [(offset, offset + length) for offset, length in found]
 
 
 def _pieces(passage: Any, where: str) -> Iterator[tuple[int, str]]:
@@ -153,16 +161,14 @@ def _pieces(passage: Any, where: str) -> Iterator[tuple[int, str]]:
 
 
 def _entities(annotation: Any, text: str, where: str, notes: Notes) -> Iterator[Entity]:
-    infons = dict(annotation.infons)
+    infons = _infons_of(annotation, where)
     name = infons.pop(TYPE, None)
     if not isinstance(name, str) or not name.strip():
         raise FormatError(f"{where}: no infon 'type', expected one that names the type")
     if not annotation.locations:
         notes.add("annotation without location, left out", where)
         return
-    pairs = _pairs(annotation)
-    if not all(type(at) is int for pair in pairs for at in pair):
-        raise FormatError(f"{where}: locations {pairs!r:.60}, expected numbers")
+    pairs = _pairs(annotation, where)
     fragments = fragments_from(pairs, text, where, notes)
     _check_said(annotation.text, pairs, text, where)
     score = _number(infons.get(SCORE))

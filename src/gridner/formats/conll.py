@@ -54,7 +54,7 @@ def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Lin
         if named or first == START.encode():
             if any(not one.is_blank for one in lines):
                 yield start, lines
-            elif start is not None and not named:
+            elif start is not None and not (named and not _own_id(start)):
                 notes.add("document without words, left out", start.where)
             start, lines = line, []
         elif start is not None or not line.is_blank:
