@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,23 @@ def test_decoding_rows_train_nothing_of_their_own(tmp_path: Path) -> None:
     run_experiment("ablation", study(tmp_path, rows=rows))
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert len(table(tmp_path, "ablation")) == 3
+
+
+def test_systems_that_are_given_stand_for_rows_of_the_ablation(tmp_path: Path) -> None:
+    trained = study(tmp_path / "a")
+    folder = trained.train({"toe": trained.config})["toe"][0]
+    given = {"mine": folder, "without-trem": folder, "best": folder}
+    rows = ["best", "without-trem", "k-1", "mine"]
+    run_experiment("ablation", study(tmp_path / "b", given=given, rows=rows))
+    assert not (tmp_path / "b" / "runs").exists()
+    labels = ["as the settings have it", "without TREM", "k = 1, one mention a head–tail cell", "mine"]
+    assert [row[0] for row in table(tmp_path / "b", "ablation")] == labels
+    (tmp_path / "predictions").mkdir()
+    for part in ("dev", "test"):
+        shutil.copy(folder / f"{part}.jsonl", tmp_path / "predictions")
+    some = study(tmp_path / "c", given={"best": tmp_path / "predictions"}, rows=["best", "k-1"])
+    with pytest.raises(UsageError, match=r"best: .*predictions has no model, expected one to decode again"):
+        run_experiment("ablation", some)
 
 
 def test_a_run_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

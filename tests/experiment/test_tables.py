@@ -92,7 +92,21 @@ def test_a_comparison_has_its_significance_test_on_both_parts(systems: list[Syst
     ]
     assert rows[0][0] == "knows against flat"
     assert rows[0][3] == 100.0
-    assert 0 < float(str(rows[0][6])) <= 1
+    assert all(0 < float(str(p)) <= 1 for p in rows[0][6:])
+
+
+def test_the_significance_test_also_swaps_whole_documents(tmp_path: Path) -> None:
+    text = "Pain. Ache. Rash. Fever. Cough. Chills."
+    words = [
+        Entity("Sign", (Fragment(text.index(word), text.index(word) + len(word)),)) for word in text.split(". ")[:5]
+    ]
+    gold = Document("one", text, tuple(words))
+    some = {name: part_of([gold], notes=Notes(), name=name) for name in ("train", "dev")}
+    knows = system_of("knows", [write(tmp_path / "knows", {"dev": [gold]})], some)
+    silent = system_of("silent", [write(tmp_path / "silent", {"dev": [replace(gold, entities=())]})], some)
+    row = tables.comparison([knows, silent], ["dev"], None).tables[1].rows[0]
+    assert float(str(row[6])) == pytest.approx(2 / 2**5, abs=0.02)  # five sentences that differ
+    assert row[7] == "1.0000"  # one document: swapped or not, the difference is as large
 
 
 def test_error_shares_sum_to_100(systems: list[System]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def _compared(study: Study) -> list[System]:
     names = chosen([*own, *study.given], study.rows)
     runs = study.train({own[label][0]: own[label][1] for label in names if label in own})
     systems = {label: study.system(label, runs[own[label][0]]) for label in names if label in own}
-    systems |= {system.name: system for system in study.systems_given() if system.name in names}
+    systems |= {system.name: system for system in study.systems_given(names)}
     order = sorted(names, key=lambda name: (name != TOE, name != W2NER))
     return [systems[name] for name in order]
 
@@ -80,16 +80,26 @@ def _of_systems(
 
 
 def run_ablation(study: Study) -> Outcome:
-    """Table 4. Rows that change the decoding alone are decoded again from the models of the first row."""
+    """Table 4. Rows that change the decoding alone are decoded again from the models of the first row.
+
+    A system that is given under the name of a row stands for it; others come last.
+    """
     rows = ablation_rows(study.config)
-    names = chosen(list(rows), study.rows)
-    again = [name for name in names if not rows[name].trains]
-    wanted = [name for name in rows if rows[name].trains and (name in names or (name == "best" and again))]
+    names = chosen([*rows, *(name for name in study.given if name not in rows)], study.rows)
+    own = [name for name in names if name not in study.given]
+    again = [name for name in own if not rows[name].trains]
+    wanted = [name for name in own if rows[name].trains]
+    if again and "best" not in (*wanted, *study.given):
+        wanted.insert(0, "best")
+    models = study.models_given("best") if again and "best" in study.given else None
     runs = study.train({_run_name(name): rows[name].of(study.config) for name in wanted})
     folders = {name: runs[_run_name(name)] for name in wanted}
-    folders |= study.decode({name: rows[name].of(study.config) for name in again}, folders.get("best", []))
-    systems = {name: study.system(rows[name].label, folders[name]) for name in names}
-    return tables.ablation(systems, study.scored, study.paper)
+    bases = folders.get("best", []) if models is None else models
+    folders |= study.decode({name: rows[name].of(study.config) for name in again}, bases)
+    systems = {name: study.system(rows[name].label, folders[name]) for name in own}
+    for system in study.systems_given(names):
+        systems[system.name] = replace(system, name=rows[system.name].label if system.name in rows else system.name)
+    return tables.ablation({name: systems[name] for name in names}, study.scored, study.paper)
 
 
 def _run_name(row: str) -> str:

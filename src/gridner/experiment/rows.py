@@ -48,6 +48,7 @@ ABLATION: dict[str, Row] = {
     **{f"rounds-{count}": Row(f"rounds = {count}", {"model.rounds": count}) for count in (1, 2, 3, 4)},
     "nnw-thw": Row("NNW+THW", {"model.tags": "NNW+THW"}),
     "pnw-htw": Row("PNW+HTW", {"model.tags": "PNW+HTW"}),
+    "without-trem-nnw-thw": Row("without TREM, NNW+THW", {"model.trem": False, "model.tags": "NNW+THW"}),
     **{
         f"links-{links}-ends-{ends}": Row(
             f"{MODES[links]}(NNW,PNW), {MODES[ends]}(THW,HTW)",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gridner.calibration import Calibration
 from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
-from gridner.errors import GridnerError, Notes
+from gridner.errors import GridnerError, Notes, UsageError
 from gridner.experiment.paper import Corpus
 from gridner.experiment.systems import SCORED, System, runs_below, system_of
 from gridner.formats.files import write_text, write_whole
@@ -122,10 +122,22 @@ class Study:
         """A system from the runs of it that there are."""
         return system_of(name, runs, self.parts)
 
-    def systems_given(self) -> list[System]:
-        """The systems of others, scored; models predict once."""
+    def models_given(self, name: str) -> list[Path]:
+        """The models of a system that was given."""
+        folders = runs_below(self.given[name])
+        for folder in folders:
+            if not (folder / ABOUT).is_file():
+                raise UsageError(
+                    f"--system {name}: {folder} has no model, expected one to decode again; --rows leaves such rows out"
+                )
+        return folders
+
+    def systems_given(self, names: Collection[str]) -> list[System]:
+        """Those of the systems of others that are wanted, scored; models predict once."""
         found = []
         for name, path in self.given.items():
+            if name not in names:
+                continue
             runs, folders = [], runs_below(path)
             for run in folders:
                 if (run / ABOUT).is_file() and not any((run / f"{part}.jsonl").is_file() for part in SCORED):

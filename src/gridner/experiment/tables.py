@@ -13,11 +13,12 @@ from gridner.experiment.systems import System
 from gridner.experiment.table import Cell, Table
 from gridner.items import OVERLAPS
 from gridner.report import ERROR_LABELS
-from gridner.significance import compare_runs
+from gridner.significance import Unit, compare_runs
 
 MEASURES = {"P": "precision", "R": "recall", "F1": "f1"}
 SLICES = {ALL: "all", DISCONTINUOUS: "discontinuous only"}
 LEVEL = 0.05
+UNITS: tuple[Unit, ...] = ("sentence", "document")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +65,26 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
         for part in parts:
             a, b = systems[0].runs.get(part), other.runs.get(part)
             for slice, label in SLICES.items() if a and b else ():
-                found = compare_runs(b or [], a or [], slice)
-                mark = " *" if found.p < LEVEL else ""
+                by = [compare_runs(b or [], a or [], slice, unit=unit) for unit in UNITS]
+                stars = "*" * sum(found.p < LEVEL for found in by)
                 rows.append(
                     [
                         f"{systems[0].name} against {other.name}",
                         part,
                         label,
-                        100 * found.f1_b,
-                        100 * found.f1_a,
-                        f"{100 * found.difference:+.2f}{mark}",
-                        f"{found.p:.4f}",
+                        100 * by[0].f1_b,
+                        100 * by[0].f1_a,
+                        f"{100 * by[0].difference:+.2f} {stars}".rstrip(),
+                        *(f"{found.p:.4f}" for found in by),
                     ]
                 )
     notes = (
-        f"* p < {LEVEL}: paired approximate randomisation over sentences, 10,000 rounds, the runs of a system "
-        "together; F1 of the counts of all runs.",
+        "Paired approximate randomisation, 10,000 rounds, the runs of a system together; F1 of the counts of all runs. "
+        f"* one p < {LEVEL}, ** both.",
+        "Documents repeat their names, so sentences of one are alike: p by documents is the more careful one, "
+        "and with few of them it cannot be small.",
     )
-    columns = ["", "part", "entities", "first F1", "second F1", "difference", "p"]
+    columns = ["", "part", "entities", "first F1", "second F1", "difference", *(f"p by {unit}s" for unit in UNITS)]
     return [Table("Significance", columns, rows, notes)] if rows else []
 
 
