@@ -2,15 +2,19 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment
+from gridner.cli.report import told_apart
 from gridner.draw import cells
+from gridner.errors import UsageError
 from gridner.report_html import Report, page
 from gridner.sentences import sentences_of
 from small import documents
@@ -120,6 +124,40 @@ def test_a_report_has_what_is_right_missed_and_wrong() -> None:
         (2, None, None, [0.4, None], [0, 0]),  # shoulder: A is wrong
     ]
     assert [one.score().tp for one in report.evaluations] == [1, 1]
+
+
+def test_a_report_of_two_systems_says_whether_they_differ() -> None:
+    texts = [f"Pain in arm {number}." for number in range(8)]
+    report = Report(("a", "b"))
+    for text in texts:
+        gold = Document(text, text, (entity("Sign", (0, 4)),))
+        report.add(gold, [replace(gold, entities=()), gold])
+    found = report.data(rounds=5)["differences"]
+    assert set(found) == set(report.evaluations[0].slices)
+    difference, p = found["all"]
+    assert difference == 1
+    assert p == pytest.approx(2 / 2**8, abs=0.005)
+    assert found["discontinuous"] == [0, 1]
+    alone = Report(("a",))
+    assert alone.data()["differences"] == {}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "names"),
+    [
+        ("runs/toe/dev.jsonl", "runs/w2ner/dev.jsonl", ["toe", "w2ner"]),
+        ("toe.jsonl", "other/w2ner.jsonl", ["toe.jsonl", "w2ner.jsonl"]),
+        ("dev.jsonl", "mine/dev.jsonl", ["dev.jsonl", "mine/dev.jsonl"]),
+        ("a/seed-1/dev.jsonl", "b/c/seed-1/dev.jsonl", ["a", "b/c"]),
+    ],
+)
+def test_two_systems_are_named_by_what_differs(a: str, b: str, names: list[str]) -> None:
+    assert told_apart(Path(a), Path(b)) == names
+
+
+def test_a_system_is_not_compared_with_itself(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the same as the other predictions"):
+        told_apart(tmp_path / "a", tmp_path / "b" / ".." / "a")
 
 
 def test_evaluate_writes_the_report_too(tmp_path: Path) -> None:

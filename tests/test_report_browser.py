@@ -59,11 +59,15 @@ def shown(page: "sync_api.Page") -> str:
 def reset(page: "sync_api.Page") -> None:
     page.click("button[type=reset]")
     sync_api.expect(page.locator("#count")).to_have_text("302 sentences of 302")
-    page.evaluate("window.scrollTo(0, 0)")
+    page.evaluate("document.getElementById('list').scrollIntoView()")
 
 
 def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:
     assert "discontinuous only" in page.inner_text("#scores")
+    assert (
+        page.locator("#scores thead").inner_text().split() == "exact match A P A R A F1 B P B R B F1 B − A gold".split()
+    )
+    assert page.evaluate("[...document.querySelectorAll('.wide')].every((one) => one.scrollWidth <= one.clientWidth)")
     assert page.is_visible("#plots svg")
     first = page.locator("#list li").first
     sync_api.expect(first.locator(".where")).to_have_text("one")

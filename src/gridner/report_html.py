@@ -20,7 +20,7 @@ from gridner.html import asset, packed_cells
 from gridner.items import Item, by_sentence, items_of, overlap_of, shares_words, word_counts
 from gridner.report import evaluation_json
 from gridner.sentences import Sentence, sentences_of
-from gridner.significance import Unit, bootstrap
+from gridner.significance import Unit, bootstrap, compare
 
 HIDDEN = "•••"  # a word of a report without text
 POLICY = ("default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'")
@@ -85,11 +85,18 @@ class Report:
         return {"d": document, "c": packed, "e": facts}
 
     def data(self, *, unit: Unit = "sentence", rounds: int = 1000, seed: int = 0) -> dict[str, Any]:
-        """All that the page needs, as plain data. The options are those of the intervals."""
+        """All that the page needs, as plain data. The options are those of the intervals.
+
+        Two systems are compared as well: by how much the second is better, and how likely chance is to do that.
+        """
         intervals = [
             {name: bootstrap(one, name, unit=unit, rounds=rounds, seed=seed) for name in one.slices}
             for one in self.evaluations
         ]
+        tests = {}
+        if len(self.evaluations) == 2:
+            a, b = self.evaluations
+            tests = {name: compare(a, b, name, unit=unit, seed=seed) for name in dict.fromkeys((*a.slices, *b.slices))}
         return {
             "systems": self.systems,
             "types": list(self.types),
@@ -100,6 +107,7 @@ class Report:
                 {name: {measure: [at.low, at.high] for measure, at in one.items()} for name, one in each.items()}
                 for each in intervals
             ],
+            "differences": {name: [test.difference, test.p] for name, test in tests.items()},
             "sentences": self.sentences,
         }
 

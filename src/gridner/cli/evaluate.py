@@ -97,7 +97,7 @@ def evaluate(
         write_report(
             report,
             golds,
-            {str(predicted): found},
+            {predicted.name: found},
             title=f"{predicted.name} against {gold.name}",
             unit=unit,
             rounds=rounds,

@@ -22,7 +22,7 @@ from gridner.cli.common import (
 )
 from gridner.cli.evaluate import GoldArgument, PredictedFormatOption, SeedOption, UnitOption, answers_of
 from gridner.documents import Document
-from gridner.errors import Notes
+from gridner.errors import Notes, UsageError
 
 
 def report(
@@ -75,14 +75,15 @@ def report(
     check_output(output, folder=False, force=force)
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    names = [predicted.name] if second is None else told_apart(predicted, second)
     paths = [predicted] if second is None else [predicted, second]
     golds = list(reading.documents(gold, notes, what="read"))
     found = [answers_of(golds, path, reading, pred_format, notes) for path in paths]
     write_report(
         output,
         golds,
-        dict(zip(map(str, paths), found, strict=True)),
-        title=title or f"{' and '.join(path.name for path in paths)} against {gold.name}",
+        dict(zip(names, found, strict=True)),
+        title=title or f"{' and '.join(names)} against {gold.name}",
         own_title=title is not None,
         no_text=no_text,
         model=model,
@@ -92,6 +93,19 @@ def report(
         force=force,
     )
     print_notes(notes)
+
+
+def told_apart(a: Path, b: Path) -> list[str]:
+    """Two paths by what differs in them: toe and w2ner for runs/toe/dev.jsonl and runs/w2ner/dev.jsonl."""
+    if a.resolve() == b.resolve():
+        raise UsageError(f"{b}: the same as the other predictions, expected those of another system")
+    if a.name != b.name:
+        return [a.name, b.name]
+    one, other = (list(path.resolve().parts) for path in (a, b))
+    for end in (0, -1):
+        while min(len(one), len(other)) > 1 and one[end] == other[end]:
+            del one[end], other[end]
+    return ["/".join(one), "/".join(other)]
 
 
 def write_report(

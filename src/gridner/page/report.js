@@ -9,13 +9,15 @@
 
   const colourOf = (number) => `var(--g${number % COLOURS})`;
   const percent = (value) => (100 * value).toFixed(1);
+  const signed = (value) => `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
   const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 
   // Scores
   const LABELS = { all: "all (micro)", in_discontinuous_sentences: "sentences with gaps", discontinuous: "discontinuous only", continuous: "continuous only" };
   const label = (name) => LABELS[name] ?? (name.startsWith("type:") ? name.slice(5) : name.replace("overlap:", "overlap: "));
   const head = make("tr", {}, make("th", { scope: "col" }, "exact match"));
-  for (const system of data.systems) for (const measure of ["P", "R", "F1"]) head.append(make("th", { scope: "col" }, two ? `${system} ${measure}` : measure));
+  for (const name of NAMES) for (const measure of ["P", "R", "F1"]) head.append(make("th", { scope: "col" }, two ? `${name} ${measure}` : measure));
+  if (two) head.append(make("th", { scope: "col" }, "B − A"));
   head.append(make("th", { scope: "col" }, "gold"));
   const rows = make("tbody");
   const slices = [...new Set(data.evaluations.flatMap((one) => Object.keys(one.exact)))];
@@ -32,24 +34,26 @@
         row.append(cell);
       }
     });
+    if (two) {
+      const [difference, p] = data.differences[name];
+      const said = p < 0.001 ? "p < 0.001" : `p ${p.toFixed(3)}`;
+      row.append(make("td", { class: p < 0.05 ? "clear" : "" }, signed(difference), " ", make("small", {}, said)));
+    }
     row.append(make("td", {}, gold.toLocaleString("en")));
     rows.append(row);
   }
-  $("scores").append(make("table", {}, make("thead", {}, head), rows));
+  $("scores").append(make("table", { class: two ? "tall" : "" }, make("thead", {}, head), rows));
+  if (two) $("scores").append(make("p", {}, "B − A: the difference of F1, and how often swapping the two at random makes one as large; bold where p < 0.05."));
 
   const KINDS = { fp_ends_right: "wrong, head and tail right", fp_ends_wrong: "wrong, head or tail too", fn_ends_right: "missed, head and tail found", fn_ends_wrong: "missed, head or tail too" };
-  const errorHead = make("tr", {}, make("th", { scope: "col" }, "in sentences with such gold entities"));
-  const errorRows = make("tbody");
   const blocks = Object.keys(data.evaluations[0].errors);
-  NAMES.forEach((name) => { for (const block of blocks) errorHead.append(make("th", { scope: "col" }, two ? `${name}: ${block}` : block)); });
-  for (const [kind, said] of Object.entries(KINDS)) {
-    const row = make("tr", {}, make("th", { scope: "row" }, said));
-    for (const { errors } of data.evaluations) {
-      for (const block of blocks) row.append(make("td", {}, errors[block].counts[kind].toLocaleString("en"), " ", make("small", {}, `${errors[block].percent[kind].toFixed(1)} %`)));
-    }
-    errorRows.append(row);
-  }
-  $("errors").append(make("table", {}, make("thead", {}, errorHead), errorRows));
+  data.evaluations.forEach(({ errors }, n) => {
+    const body = Object.entries(KINDS).map(([kind, said]) => make("tr", {}, make("th", { scope: "row" }, said), ...blocks.map((block) =>
+      make("td", {}, errors[block].counts[kind].toLocaleString("en"), " ", make("small", {}, `${errors[block].percent[kind].toFixed(1)} %`)))));
+    const first = `${two ? `${NAMES[n]}: ` : ""}in sentences with such gold entities`;
+    const columns = [first, ...blocks].map((name) => make("th", { scope: "col" }, name));
+    $("errors").append(make("table", {}, make("thead", {}, make("tr", {}, ...columns)), make("tbody", {}, ...body)));
+  });
   const confused = new Map(); // type of gold, type of a wrong prediction on the same words → how often, by system
   for (const one of data.sentences.flatMap((sentence) => sentence.e)) {
     for (const type of one.c ?? []) {
