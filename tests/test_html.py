@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment
-from gridner.cli.report import told_apart
+from gridner.cli.report import told_apart, write_report
 from gridner.draw import cells
 from gridner.errors import UsageError
+from gridner.html import packed_cells
 from gridner.report_html import Report, page
 from gridner.sentences import sentences_of
 from small import documents
@@ -126,6 +127,39 @@ def test_a_report_has_what_is_right_missed_and_wrong() -> None:
     assert [one.score().tp for one in report.evaluations] == [1, 1]
 
 
+def test_a_wrong_entity_has_the_overlap_that_it_has_in_each_system() -> None:
+    wrong = entity("Sign", (0, 4), (21, 29))
+    gold = Document("d", TEXT, ())
+    report = Report(("a", "b"))
+    report.add(gold, [Document("d", TEXT, (wrong, entity("Sign", (0, 7)))), Document("d", TEXT, (wrong,))])
+    found = {one["h"]: one.get("o") for one in report.sentences[0]["e"]}
+    assert found == {2 | 4: ["left", "none"], 2: ["overlapped", None]}
+    for number, overlap in enumerate(("left", "none")):
+        assert report.evaluations[number].score(f"overlap:{overlap}").fp == 1
+
+
+def test_many_lanes_are_told_apart() -> None:
+    text = "x" * 600
+    nested = [entity("Sign", (0, 600 - number)) for number in range(300)]
+    bars = [bar for _, *some in packed_cells(text, Fragment(0, 600), nested) for bar in some]
+    assert {bar >> 14 for bar in bars} == set(range(300))
+    assert len({bar >> 2 & 4095 for bar in bars}) == 300
+
+
+def test_types_that_only_the_grid_has_are_known() -> None:
+    report = Report(("a",))
+    document = Document("d", TEXT)
+    report.add(document, [document], [[{"words": TEXT.split(), "tags": {"NNW": [], "HTW:Sign": []}, "mentions": []}]])
+    assert list(report.types) == ["Sign"]
+
+
+def test_a_name_that_is_not_utf_8_is_shown_as_well_as_can_be(tmp_path: Path) -> None:
+    write_report(tmp_path / "p.html", documents(), {"s\udcff.jsonl": documents()}, title="t\udcff", rounds=2)
+    whole = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "<title>t?</title>" in whole
+    assert data_of(whole)["systems"] == ["s?.jsonl"]
+
+
 def test_a_report_of_two_systems_says_whether_they_differ() -> None:
     texts = [f"Pain in arm {number}." for number in range(8)]
     report = Report(("a", "b"))
@@ -169,6 +203,11 @@ def test_evaluate_writes_the_report_too(tmp_path: Path) -> None:
     done = gridner(*call)
     assert done.returncode == 0, done.stderr
     assert len(data_of(page.read_text())["sentences"]) == 7
+    assert gridner(*call, "--no-text", "--force").returncode == 0
+    shared = data_of(page.read_text())
+    assert not shared["text"]
+    assert not any(one["c"][0][0][0].isalpha() for one in shared["sentences"])
+    assert gridner(*call[:-2], "--no-text").returncode == 2
     page.write_text("mine")
     assert gridner(*call).returncode == 2
     assert page.read_text() == "mine"

@@ -64,6 +64,8 @@ def reset(page: "sync_api.Page") -> None:
 
 def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:
     assert "discontinuous only" in page.inner_text("#scores")
+    assert "95 % bootstrap intervals over sentences, 10 resamples, seed 0" in page.inner_text("#scores")
+    assert "overlap: none – – – – – – – 0" in " ".join(page.inner_text("#scores").split())
     assert (
         page.locator("#scores thead").inner_text().split() == "exact match A P A R A F1 B P B R B F1 B − A gold".split()
     )
@@ -89,7 +91,19 @@ def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:
 
 
 def test_filters_choose(page: "sync_api.Page") -> None:
-    for value, expected in (("error0", 2), ("error1", 1), ("missed0", 2), ("wrong0", 1), ("a-b", 1), ("b-a", 2)):
+    for value, expected in (
+        ("error", 2),
+        ("error0", 2),
+        ("error1", 1),
+        ("missed0", 2),
+        ("missed-right0", 0),
+        ("missed-wrong0", 2),
+        ("wrong0", 1),
+        ("wrong-wrong0", 1),
+        ("confused0", 0),
+        ("a-b", 1),
+        ("b-a", 2),
+    ):
         page.select_option("#f-error", value)
         assert shown(page).startswith(f"{expected} sentence"), value
     page.select_option("#f-error", "")
@@ -102,6 +116,9 @@ def test_filters_choose(page: "sync_api.Page") -> None:
     assert shown(page).startswith("0 sentences")
     page.select_option("#f-type", "")
     assert shown(page).startswith("1 sentence ")
+    for wanted, expected in (("  LEFT   arm ", 1), ("more-29", 11), ("Nothing here", 300)):  # a text or a document
+        page.fill("#f-search", wanted)
+        assert shown(page).startswith(f"{expected} sentence"), wanted
 
 
 def test_keys_step_through_what_is_shown(page: "sync_api.Page") -> None:
@@ -138,6 +155,40 @@ def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:
         assert ends
         assert max(ends) <= width
         assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing to scroll sideways
+
+
+def test_a_printed_report_is_whole(page: "sync_api.Page") -> None:
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 900})  # a sheet of paper
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#list .where").count() == 302
+    assert page.evaluate("[...document.querySelectorAll('.wide > *')].every((one) => one.scrollWidth <= innerWidth)")
+    ends = page.locator(".g-label").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
+    assert max(ends) <= 700
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1200, "height": 700})
+    page.locator("#list li").last.scroll_into_view_if_needed()
+    sync_api.expect(page.locator("#list li").last.locator(".where")).to_have_text("more-299")
+    sync_api.expect(page.locator("#list li").first.locator(".where")).to_have_count(0)
+
+
+def test_curves_have_a_point_for_each_score(page: "sync_api.Page", tmp_path: Path) -> None:
+    text = "Pain. Rash. Ache. Itch. Cold. Gout."
+    at = [(start, start + 4) for start in range(0, len(text), 6)]
+    gold = Document("one", text, tuple(entity("Sign", place) for place in at[::2]))
+    for scores, points, drawn in (([1.0] * 6, 1, 2), ([0.0] * 6, 1, 2), ([0.9, 0.8] * 3, 2, 2), ([3.0, 0.5] * 3, 2, 1)):
+        answer = Document(
+            "one", text, tuple(entity("Sign", place, score=score) for place, score in zip(at, scores, strict=True))
+        )
+        report = Report(("a",))
+        report.add(gold, [answer])
+        (tmp_path / "curves.html").write_text(html_page("curves", report.data(rounds=5)))
+        other = page.context.new_page()
+        other.goto((tmp_path / "curves.html").as_uri())
+        assert other.locator("#plots figure").count() == drawn
+        assert other.locator("#plots figure").first.locator("circle").count() == points
+        other.close()
 
 
 def test_the_grid_of_a_sentence_opens(page: "sync_api.Page", tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def packed_cells(
     packed: list[list[Any]] = []
     for cell in cells(text, span, entities, labels=labels):
         shown = cell.text if hidden is None or cell.text.isspace() else hidden
-        bars = [bar.entity << 10 | bar.lane << 2 | bar.solid << 1 | bar.first for bar in cell.bars]
+        bars = [bar.entity << 14 | bar.lane << 2 | bar.solid << 1 | bar.first for bar in cell.bars]
         if packed and not bars and len(packed[-1]) == 1:
             packed[-1][0] += shown
         else:

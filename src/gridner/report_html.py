@@ -63,8 +63,9 @@ class Report:
             self.sentences.append(drawn)
 
     def _grid(self, window: Mapping[str, Any]) -> Mapping[str, Any]:
-        for type, _, _ in window["mentions"]:
-            self.types.setdefault(type, len(self.types))
+        for type in (label.partition(":")[2] for label in window["tags"]):
+            if type:
+                self.types.setdefault(type, len(self.types))
         return window if self.with_text else {**window, "words": [HIDDEN] * len(window["words"])}
 
     def _sentence(
@@ -103,6 +104,7 @@ class Report:
             "documents": self.documents,
             "text": self.with_text,
             "evaluations": [evaluation_json(one) for one in self.evaluations],
+            "resampled": {"level": 0.95, "unit": unit, "rounds": rounds, "seed": seed},
             "intervals": [
                 {name: {measure: [at.low, at.high] for measure, at in one.items()} for name, one in each.items()}
                 for each in intervals
@@ -134,16 +136,23 @@ def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, floa
         given = [each.get((item.type, item.fragments)) for each in scores]
         if any(score is not None for score in given):
             about["s"] = [None if score is None else round(score, 4) for score in given]
-        owner = next(one for one in sets if item in one)
-        counts = word_counts(owner)
-        if item.discontinuous:
-            about |= {"g": 1, "o": overlap_of(item, counts)}
-        elif shares_words(item, counts):
-            about["o"] = "overlapped"
+        owners = sets[:1] if has & GOLD else sets[1:]
+        classes = [_overlap(item, one) if item in one else None for one in owners]
+        about |= {"g": 1} if item.discontinuous else {}
+        if any(classes):  # of a wrong one by system, as it overlaps with what each predicts
+            about["o"] = classes[0] if has & GOLD else classes
         ends = [item.ends in {other.ends for other in (golds if not has & GOLD else one)} for one in answers]
         about["x"] = [int(right) for right in ends]
         found[item] = about
     return found
+
+
+def _overlap(item: Item, others: Sequence[Item]) -> str | None:
+    """The class of an entity among others, itself included."""
+    counts = word_counts(others)
+    if item.discontinuous:
+        return overlap_of(item, counts)
+    return "overlapped" if shares_words(item, counts) else None
 
 
 def page(title: str, data: Mapping[str, Any]) -> str:

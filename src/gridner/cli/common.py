@@ -39,6 +39,9 @@ SentencesOption = Annotated[
     Literal["auto", "lines"],
     typer.Option(help="Sentences: the document's own, else split by rules (auto); or one a line (lines)."),
 ]
+NoTextOption = Annotated[
+    bool, typer.Option("--no-text", help="The report without any source text or document ids, to be shared.")
+]
 LenientOption = Annotated[bool, typer.Option("--lenient", help="Skip bad records, and say how many and which.")]
 SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; can be given again.")

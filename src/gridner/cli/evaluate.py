@@ -15,6 +15,7 @@ from gridner.cli.common import (
     IdsOption,
     JsonOption,
     LenientOption,
+    NoTextOption,
     Reading,
     SentencesOption,
     TextsOption,
@@ -26,7 +27,7 @@ from gridner.cli.common import (
     print_table,
 )
 from gridner.documents import Document
-from gridner.errors import Notes
+from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
     from gridner.evaluate import Evaluation
@@ -65,6 +66,7 @@ def evaluate(
     report: Annotated[
         Path | None, typer.Option("--report", help="Write the page of gridner report there as well.")
     ] = None,
+    no_text: NoTextOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
     lenient: LenientOption = False,
     as_json: JsonOption = False,
@@ -88,6 +90,8 @@ def evaluate(
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    if no_text and report is None:
+        raise UsageError("--no-text without --report, expected a page to leave the text out of")
     if report is not None:
         check_output(report, folder=False, force=force)
     golds = list(reading.documents(gold, notes, what="read"))
@@ -99,6 +103,7 @@ def evaluate(
             golds,
             {predicted.name: found},
             title=f"{predicted.name} against {gold.name}",
+            no_text=no_text,
             unit=unit,
             rounds=rounds,
             seed=seed,

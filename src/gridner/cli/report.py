@@ -13,6 +13,7 @@ from gridner.cli.common import (
     FormatOption,
     IdsOption,
     LenientOption,
+    NoTextOption,
     Reading,
     SentencesOption,
     TextsOption,
@@ -39,9 +40,7 @@ def report(
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Its heading (default: the names of the files).")] = None,
-    no_text: Annotated[
-        bool, typer.Option("--no-text", help="Without any source text or document ids, to be shared.")
-    ] = False,
+    no_text: NoTextOption = False,
     format: FormatOption = "auto",
     pred_format: PredictedFormatOption = None,
     texts: TextsOption = None,
@@ -129,15 +128,20 @@ def write_report(
     from gridner.formats.files import write_text, write_whole
     from gridner.report_html import Report, page
 
-    names = tuple("AB"[: len(found)]) if no_text else tuple(found)
+    names = tuple("AB"[: len(found)]) if no_text else tuple(map(_as_text, found))
     built = Report(names, with_text=not no_text)
     grids = _grids(model, golds) if model is not None else [None] * len(golds)
     for document, seen, *answers in zip(golds, grids, *found.values(), strict=True):
         built.add(document, answers, seen)
     heading = "A gridner report" if no_text and not own_title else title
-    text = page(heading, built.data(unit=unit, rounds=rounds, seed=seed))
+    text = page(_as_text(heading), built.data(unit=unit, rounds=rounds, seed=seed))
     write_whole(output, lambda part: write_text(part, text), folder=False, force=force)
     typer.echo(f"{output}: {len(built.sentences):,} sentences, {len(text) / 2**20:.1f} MB", err=True)
+
+
+def _as_text(name: str) -> str:
+    """A name that any file can have: one that is not UTF-8 comes with halves of characters."""
+    return name.encode("utf-8", "replace").decode("utf-8")
 
 
 def _grids(model: Path, golds: Sequence[Document]) -> Iterator[list[list[dict[str, Any]]]]:

@@ -17,6 +17,7 @@ from gridner.cli.common import (
     FormatOption,
     IdsOption,
     LenientOption,
+    NoTextOption,
     OwnNamesOption,
     Reading,
     SentencesOption,
@@ -72,6 +73,7 @@ def train(
         bool,
         typer.Option("--report", help="Write the page of gridner report on dev into each model's folder, with grids."),
     ] = False,
+    no_text: NoTextOption = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")] = False,
     lenient: LenientOption = False,
 ) -> None:
@@ -95,6 +97,8 @@ def train(
 
     if report and dev == "none":
         raise UsageError("--report with --dev none, expected dev documents to report on")
+    if no_text and not report:
+        raise UsageError("--no-text without --report, expected a page to leave the text out of")
     changes = list(settings or [])
     if seeds is not None:
         changes.append(f"train.seeds=[{seeds}]")
@@ -169,7 +173,7 @@ def train(
     _print_scores(found, {name: summary(found, name) for name in ("dev", "test")})
     _print_notes(of_runs)
     if report:
-        _write_reports(output, found, tasks)
+        _write_reports(output, found, tasks, no_text=no_text)
     typer.echo(f"the model is in {output}" if len(found) == 1 else f"the models are in {output}", err=True)
 
 
@@ -186,7 +190,7 @@ def _share(dev: str) -> float | None:
     return share
 
 
-def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task]) -> None:
+def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task], *, no_text: bool) -> None:
     from gridner.cli.report import write_report
     from gridner.evaluate import pair
     from gridner.formats import read
@@ -197,7 +201,13 @@ def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task])
         known = {document.id: document.text for document in golds}
         found = [answer for _, answer in pair(golds, read(folder / "dev.jsonl", texts=known))]
         write_report(
-            folder / "report.html", golds, {"dev": found}, title=f"{folder.name} on dev", model=folder, force=True
+            folder / "report.html",
+            golds,
+            {"dev": found},
+            title=f"{folder.name} on dev",
+            no_text=no_text,
+            model=folder,
+            force=True,
         )
 
 

@@ -28,6 +28,7 @@
       const score = evaluation.exact[name] ?? { tp: 0, fp: 0, fn: 0, precision: 0, recall: 0, f1: 0 };
       gold = Math.max(gold, score.tp + score.fn);
       for (const measure of ["precision", "recall", "f1"]) {
+        if (!(score.tp + score.fp + score.fn)) { row.append(make("td", {}, "–")); continue; }
         const between = data.intervals[number]?.[name]?.[measure];
         const cell = make("td", {}, percent(score[measure]));
         if (between) cell.append(" ", make("small", {}, `${percent(between[0])}–${percent(between[1])}`));
@@ -36,14 +37,18 @@
     });
     if (two) {
       const [difference, p] = data.differences[name];
+      const some = data.evaluations.some(({ exact }) => exact[name] && exact[name].tp + exact[name].fp + exact[name].fn);
       const said = p < 0.001 ? "p < 0.001" : `p ${p.toFixed(3)}`;
-      row.append(make("td", { class: p < 0.05 ? "clear" : "" }, signed(difference), " ", make("small", {}, said)));
+      row.append(some ? make("td", { class: p < 0.05 ? "clear" : "" }, signed(difference), " ", make("small", {}, said)) : make("td", {}, "–"));
     }
     row.append(make("td", {}, gold.toLocaleString("en")));
     rows.append(row);
   }
   $("scores").append(make("table", { class: two ? "tall" : "" }, make("thead", {}, head), rows));
-  if (two) $("scores").append(make("p", {}, "B − A: the difference of F1, and how often swapping the two at random makes one as large; bold where p < 0.05."));
+  const { level, unit, rounds, seed } = data.resampled;
+  const meaning = [`In small: ${100 * level} % bootstrap intervals over ${unit}s, ${rounds.toLocaleString("en")} resamples, seed ${seed}.`];
+  if (two) meaning.push(`B − A: the difference of F1, and how often swapping the answers of the two for ${unit}s at random makes one as large; bold where p < 0.05.`);
+  $("scores").append(make("p", {}, meaning.join(" ")));
 
   const KINDS = { fp_ends_right: "wrong, head and tail right", fp_ends_wrong: "wrong, head or tail too", fn_ends_right: "missed, head and tail found", fn_ends_wrong: "missed, head or tail too" };
   const blocks = Object.keys(data.evaluations[0].errors);
@@ -96,22 +101,26 @@
   };
   const every = data.sentences.flatMap((sentence) => sentence.e);
   const gold = every.filter((one) => one.h & 1).length;
+  const thinned = (points) => points.filter((_, n) => n % Math.ceil(points.length / 400) === 0 || n === points.length - 1);
   const curves = data.systems.map((name, number) => {
     const found = every.filter((one) => one.h & (2 << number) && one.s && one.s[number] !== null).map((one) => [one.s[number], one.h & 1]);
     return { name: two ? NAMES[number] : "", found: found.sort((a, b) => b[0] - a[0]) };
   }).filter(({ found }) => found.length > 1);
   if (curves.length) {
     const recall = curves.map(({ name, found }) => {
-      let right = 0;
-      return { name, points: found.map(([, ok], n) => { right += ok; return [right / Math.max(1, gold), right / (n + 1)]; }).filter((_, n) => n % Math.ceil(found.length / 400) === 0) };
+      let right = 0; // entities of one score come together: a point for each score
+      const points = found.map(([score, ok], n) => { right += ok; return found[n + 1]?.[0] === score ? null : [right / Math.max(1, gold), right / (n + 1)]; });
+      return { name, dots: points.filter(Boolean).length < 8, points: thinned(points.filter(Boolean)) };
     });
-    const meaning = curves.map(({ name, found }) => {
-      const bins = Array.from({ length: 10 }, (_, n) => found.filter(([score]) => score > n / 10 && score <= (n + 1) / 10));
+    const shares = curves.every(({ found }) => found.every(([score]) => score >= 0 && score <= 1));
+    const calibrated = curves.map(({ name, found }) => {
+      const bins = Array.from({ length: 10 }, (_, n) => found.filter(([score]) => (score > n / 10 || !n) && score <= (n + 1) / 10));
       const mean = (bin, place) => bin.reduce((sum, one) => sum + one[place], 0) / bin.length;
       return { name, dots: true, points: bins.filter((bin) => bin.length >= 5).map((bin) => [mean(bin, 0), mean(bin, 1)]) };
     });
     $("plots").append(plot("Precision and recall of what was predicted, by falling score.", "recall, %", "precision, %", recall));
-    $("plots").append(plot("How often entities with such a score are right.", "score, %", "right, %", [...meaning, { points: [[0, 0], [1, 1]], dashed: true }]));
+    if (shares) $("plots").append(plot("How often entities with such a score are right.", "score, %", "right, %", [...calibrated, { points: [[0, 0], [1, 1]], dashed: true }]));
+    else $("plots").append(make("p", {}, "Some scores are below 0 or above 1, so what they mean is not drawn."));
     $("curves").hidden = false;
   }
 
@@ -119,30 +128,35 @@
   const right = (one, n) => one.h & 1 && one.h & (2 << n);
   const missed = (one, n) => one.h & 1 && !(one.h & (2 << n));
   const wrong = (one, n) => !(one.h & 1) && one.h & (2 << n);
-  const ERRORS = { "": ["all sentences", null] };
+  const error = (one, n) => missed(one, n) || wrong(one, n);
+  const ERRORS = { "": ["all sentences", null] }; // what is shown, which entities, and of which system
+  if (two) ERRORS.error = ["with errors, A or B", (one) => error(one, 0) || error(one, 1)];
   NAMES.forEach((name, n) => {
     const of = two ? `, ${name}` : "";
     Object.assign(ERRORS, {
-      [`error${n}`]: [`with errors${of}`, (one) => missed(one, n) || wrong(one, n)],
-      [`missed${n}`]: [`missed${of}`, (one) => missed(one, n)],
-      [`missed-right${n}`]: [`missed, head and tail found${of}`, (one) => missed(one, n) && one.x[n]],
-      [`wrong${n}`]: [`wrong${of}`, (one) => wrong(one, n)],
-      [`wrong-right${n}`]: [`wrong, head and tail right${of}`, (one) => wrong(one, n) && one.x[n]],
-      [`right${n}`]: [`right${of}`, (one) => right(one, n)],
+      [`error${n}`]: [`with errors${of}`, (one) => error(one, n), n],
+      [`missed${n}`]: [`missed${of}`, (one) => missed(one, n), n],
+      [`missed-right${n}`]: [`missed, head and tail found${of}`, (one) => missed(one, n) && one.x[n], n],
+      [`missed-wrong${n}`]: [`missed, head or tail too${of}`, (one) => missed(one, n) && !one.x[n], n],
+      [`wrong${n}`]: [`wrong${of}`, (one) => wrong(one, n), n],
+      [`wrong-right${n}`]: [`wrong, head and tail right${of}`, (one) => wrong(one, n) && one.x[n], n],
+      [`wrong-wrong${n}`]: [`wrong, head or tail too${of}`, (one) => wrong(one, n) && !one.x[n], n],
+      [`confused${n}`]: [`right words, wrong type${of}`, (one) => wrong(one, n) && one.c, n],
+      [`right${n}`]: [`right${of}`, (one) => right(one, n), n],
     });
   });
-  const good = (one, n) => !missed(one, n) && !wrong(one, n);
-  if (two) Object.assign(ERRORS, { "a-b": ["A right, B wrong", (one) => good(one, 0) && !good(one, 1)], "b-a": ["B right, A wrong", (one) => good(one, 1) && !good(one, 0)] });
+  if (two) Object.assign(ERRORS, { "a-b": ["A right, B wrong", (one) => !error(one, 0) && error(one, 1), 1], "b-a": ["B right, A wrong", (one) => !error(one, 1) && error(one, 0), 0] });
+  const overlaps = (one, n, name) => (Array.isArray(one.o) ? (n === undefined ? one.o.includes(name) : one.o[n] === name) : one.o === name);
   const SLICES = {
     "": ["all", null],
     discontinuous: ["discontinuous", (one) => one.g],
-    none: ["discontinuous, no overlap", (one) => one.g && one.o === "none"],
-    left: ["discontinuous, overlap left", (one) => one.g && one.o === "left"],
-    right: ["discontinuous, overlap right", (one) => one.g && one.o === "right"],
-    multiple: ["discontinuous, overlap multiple", (one) => one.g && one.o === "multiple"],
+    none: ["discontinuous, no overlap", (one, n) => one.g && overlaps(one, n, "none")],
+    left: ["discontinuous, overlap left", (one, n) => one.g && overlaps(one, n, "left")],
+    right: ["discontinuous, overlap right", (one, n) => one.g && overlaps(one, n, "right")],
+    multiple: ["discontinuous, overlap multiple", (one, n) => one.g && overlaps(one, n, "multiple")],
     continuous: ["continuous", (one) => !one.g],
-    overlapped: ["continuous, overlapped", (one) => !one.g && one.o === "overlapped"],
-    flat: ["flat (no gap, no overlap)", (one) => !one.g && !one.o],
+    overlapped: ["continuous, overlapped", (one, n) => !one.g && overlaps(one, n, "overlapped")],
+    flat: ["flat (no gap, no overlap)", (one, n) => !one.g && !overlaps(one, n, "overlapped")],
   };
   const fill = (id, options) => { for (const [value, name] of options) $(id).append(make("option", { value }, name)); };
   fill("f-error", Object.entries(ERRORS).map(([value, [name]]) => [value, name]));
@@ -151,7 +165,9 @@
   if (!data.text) { $("f-search").disabled = true; $("f-search").placeholder = "a report without text"; }
 
   // Sentences, drawn while they are near what is seen
-  const words = data.sentences.map((sentence) => sentence.c.map(([text]) => text).join(""));
+  const plain = (text) => text.replace(/\s+/g, " ").trim().toLowerCase();
+  const words = data.sentences.map((sentence) => plain(sentence.c.map(([text]) => text).join("")));
+  const ids = data.documents.map(plain);
   const badge = (one) => data.systems.flatMap((_, n) => {
     const kind = right(one, n) ? "right" : missed(one, n) ? "missed" : wrong(one, n) ? "wrong" : null;
     if (!kind) return [];
@@ -170,11 +186,14 @@
   });
   const list = $("list");
   let shown = [], now = -1;
+  const fillItem = (item) => {
+    const sentence = data.sentences[item.dataset.n];
+    item.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence), ...gridsOf(sentence));
+  };
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting, boundingClientRect } of entries) {
       if (isIntersecting && !target.firstChild) {
-        const sentence = data.sentences[target.dataset.n];
-        target.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence), ...gridsOf(sentence));
+        fillItem(target);
         fitLabels(target);
         target.style.minHeight = "";
       } else if (!isIntersecting && target.firstChild && !target.querySelector("details[open]")) {
@@ -183,20 +202,23 @@
       }
     }
   }, { rootMargin: "800px" });
+  const watch = () => { // it says of each anew whether it is near
+    watcher.disconnect();
+    for (const item of list.children) watcher.observe(item);
+  };
   const apply = () => {
-    const error = ERRORS[$("f-error").value][1], kind = SLICES[$("f-kind").value][1], type = $("f-type").value;
-    const wanted = $("f-search").value.trim().toLowerCase();
-    const fits = (one) => (!error || error(one)) && (!kind || kind(one)) && (!type || one.t === Number(type));
+    const [, chosen, of] = ERRORS[$("f-error").value], kind = SLICES[$("f-kind").value][1], type = $("f-type").value;
+    const wanted = plain($("f-search").value);
+    const fits = (one) => (!chosen || chosen(one)) && (!kind || kind(one, of)) && (!type || one.t === Number(type));
     shown = [];
     data.sentences.forEach((sentence, n) => {
-      if ((error || kind || type) && !sentence.e.some(fits)) return;
-      if (wanted && !words[n].toLowerCase().includes(wanted)) return;
+      if ((chosen || kind || type) && !sentence.e.some(fits)) return;
+      if (wanted && !words[n].includes(wanted) && !ids[sentence.d].includes(wanted)) return;
       shown.push(n);
     });
-    watcher.disconnect();
     now = -1;
     list.replaceChildren(...shown.map((n) => make("li", { "data-n": n, tabindex: "-1" })));
-    for (const item of list.children) watcher.observe(item);
+    watch();
     $("count").textContent = `${many(shown.length, "sentence")} of ${data.sentences.length.toLocaleString("en")}`;
   };
   const step = (by) => {
@@ -221,7 +243,15 @@
     else if (event.key === "/") { event.preventDefault(); $("f-search").focus(); }
   });
   window.addEventListener("resize", () => { for (const item of list.children) if (item.firstChild) fitLabels(item); });
-  window.addEventListener("beforeprint", () => { for (const item of list.children) if (!item.firstChild) item.append(draw(data.sentences[item.dataset.n])); });
-  $("f-error").value = "error0";
+  window.addEventListener("beforeprint", () => {
+    watcher.disconnect();
+    for (const item of list.children) if (!item.firstChild) fillItem(item);
+    for (const label of list.querySelectorAll(".g-label")) label.removeAttribute("style");
+  });
+  window.addEventListener("afterprint", () => {
+    watch();
+    for (const item of list.children) fitLabels(item);
+  });
+  $("f-error").value = two ? "error" : "error0";
   apply();
 })();
