@@ -5,13 +5,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 import gridner.training.run
 from gridner.cli import app
 from gridner.cli.experiment import find_parts
-from gridner.errors import GridnerError, Notes, UsageError
-from gridner.experiment.experiments import EXPERIMENTS, run_experiment
+from gridner.documents import Document, Entity, Fragment
+from gridner.errors import FormatError, GridnerError, Notes, OutputError, UsageError
+from gridner.experiment.experiments import EXPERIMENTS, check_call, run_experiment
 from gridner.experiment.study import Study
 from gridner.formats import write
 from gridner.parts import part_of
@@ -90,6 +92,75 @@ def test_a_run_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monke
     assert [row[:2] for row in table(tmp_path, "comparison")] == [["TOE", 1], ["W2NER", 1]]
 
 
+def test_where_every_run_fails_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object, **__: object) -> object:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(gridner.training.run, "train", failing)
+    (tmp_path / "comparison.md").write_text("as it was")
+    for name in ("comparison", "search", "overlap"):
+        some = study(tmp_path)
+        assert run_experiment(name, some) == ""
+        assert some.failures
+    assert (tmp_path / "comparison.md").read_text() == "as it was"
+    assert not (tmp_path / "overlap.md").exists()
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_folder_with_other_runs_is_refused_before_anything_is_trained(tmp_path: Path, *, stopped: bool) -> None:
+    first = study(tmp_path, rows=["TOE"])
+    run_experiment("comparison", first)
+    made = (tmp_path / "comparison.md").read_bytes()
+    folder = tmp_path / "runs" / "toe" / "seed-1"
+    if stopped:
+        (folder / "gridner.json").unlink()
+        (folder / "snapshot").mkdir(exist_ok=True)
+        save_file({}, folder / "snapshot" / "state.safetensors", {"state": json.dumps({"identity": {"seed": 7}})})
+    other = study(tmp_path, rows=["W2NER", "TOE"])
+    other.config = tiny_config(epochs=2)
+    with pytest.raises((OutputError, FormatError), match="run with"):
+        run_experiment("comparison", other)
+    assert not (tmp_path / "runs" / "w2ner").exists()
+    assert not other.failures
+    assert (tmp_path / "comparison.md").read_bytes() == made
+
+
+def test_documents_that_make_no_sense_are_one_error(tmp_path: Path) -> None:
+    some = study(tmp_path)
+    strange = [Document("new", "Fever.", (Entity("Other", (Fragment(0, 5),)),))]
+    some.parts = {**some.parts, "dev": part_of(strange, notes=Notes(), name="dev")}
+    with pytest.raises(UsageError, match="dev: type Other in document new"):
+        run_experiment("comparison", some)
+    assert not some.failures
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_trainings_say_of_the_documents_is_said_once(tmp_path: Path) -> None:
+    some = study(tmp_path, seeds=(1, 2), rows=["TOE"])
+    text = run_experiment("comparison", some)
+    assert some.notes["dev: document that is also in train"] == 3
+    assert "- Note: 3 × dev: document that is also in train." in text
+
+
+def test_what_cannot_be_read_is_found_before_anything_is_trained(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("{")
+    some = study(tmp_path / "out", given={"mine": tmp_path / "bad.jsonl"})
+    with pytest.raises(FormatError, match=r"bad\.jsonl:1"):
+        check_call(["search", "comparison"], some)
+    with pytest.raises(FormatError, match=r"bad\.jsonl:1"):
+        run_experiment("comparison", some)
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_may_serve_several_experiments(tmp_path: Path) -> None:
+    some = study(tmp_path, rows=["TOE", "best"])
+    check_call(["comparison", "ablation", "statistics"], some)
+    for name in ("comparison", "ablation"):
+        run_experiment(name, some)
+        assert len(table(tmp_path, name)) == 1
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["toe"]
+
+
 def test_a_wish_to_stop_is_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopping(*_: object, **__: object) -> object:
         raise Stopped
@@ -130,6 +201,16 @@ def test_a_model_that_is_given_predicts_once(tmp_path: Path) -> None:
     assert [row[0] for row in table(tmp_path / "b", "discontinuous")] == ["mine"]
 
 
+def test_a_model_predicts_what_its_training_did_not(tmp_path: Path) -> None:
+    trained = study(tmp_path / "a")
+    del trained.parts["test"]  # type: ignore[attr-defined]
+    folder = trained.train({"toe": trained.config})["toe"][0]
+    assert not (folder / "test.jsonl").exists()
+    run_experiment("comparison", study(tmp_path / "b", given={"mine": folder}, rows=["mine"]))
+    assert (tmp_path / "b" / "given" / "mine" / "test.jsonl").is_file()
+    assert all(cell is not None for cell in table(tmp_path / "b", "comparison")[0])
+
+
 def test_an_unknown_experiment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'nothing', expected one of statistics, search"):
         run_experiment("nothing", study(tmp_path))
@@ -161,7 +242,7 @@ def test_tables_come_from_a_command(data: Path, tmp_path: Path) -> None:
     text = run("comparison", "errors", "--data", data, "--output", out, "--config", "tiny", *given, "--seeds", 1, 2, 3)
     assert "| a | 1 | 100.00† |" in text
     assert "| b | 1 | – | – | – | – | 100.00† |" in text
-    assert "Seeds 1, 2, 3" in text
+    assert "Seeds" not in text  # nothing is trained
     assert not (out / "runs").exists()
     for name in ("statistics", "comparison", "errors"):
         assert (out / f"{name}.md").is_file()
@@ -175,10 +256,13 @@ def test_tables_come_from_a_command(data: Path, tmp_path: Path) -> None:
         (["nonsense"], "experiment 'nonsense', expected some of statistics"),
         (["1"], "no experiment"),
         (["comparison", "--system", "a"], "--system 'a', expected NAME=PATH"),
-        (["comparison", "--system", "../a=/tmp"], "a name that has no /"),
+        (["comparison", "--system", "../a=/tmp"], "a printable name that has no /"),
+        (["comparison", "--system", "a\nb=/tmp"], "a printable name that has no /"),
         (["comparison", "--system", "a=/nowhere"], "/nowhere not found"),
         (["comparison", "--rows", "x"], "--rows x, expected some of TOE, W2NER"),
         (["ablation", "--rows", "x"], "--rows x, expected some of best, without-trem"),
+        (["statistics", "--rows", "x"], "--rows x: no rows"),
+        (["comparison", "ablation", "--rows", "TOE"], "--rows TOE: none of ablation, expected some of best"),
         (["comparison", "--config", "w2ner"], "architecture w2ner, expected toe"),
         (["comparison", "--seeds", "a"], "train.seeds"),
     ],

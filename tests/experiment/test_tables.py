@@ -14,8 +14,9 @@ from gridner.experiment import paper, tables
 from gridner.experiment.rows import ABLATION, SEARCH, ablation_rows, changed, chosen, w2ner_of
 from gridner.experiment.systems import System, runs_below, system_of
 from gridner.experiment.table import Table
+from gridner.formats import write as write_corpus
 from gridner.parts import Part, part_of
-from gridner.significance import spread
+from gridner.significance import Spread, spread
 from gridner.tuning import answers
 from small import documents, tiny_config
 
@@ -113,6 +114,58 @@ def test_error_shares_sum_to_100(systems: list[System]) -> None:
     shares = systems[1].errors("dev", "all")
     assert sum(shares[name].mean for name in ERRORS) == pytest.approx(100)
     assert shares["total"].mean > 0
+
+
+def test_runs_without_errors_have_no_shares(tmp_path: Path) -> None:
+    golds = list(parts()["dev"].documents)
+    runs = [
+        write(tmp_path / "seed-1", {"dev": golds}),
+        write(tmp_path / "seed-2", {"dev": [*golds[:2], replace(golds[2], entities=())]}),
+    ]
+    found = system_of("some", runs, parts()).errors("dev", "all")
+    assert sum(found[name].mean for name in ERRORS) == pytest.approx(100)
+    assert found["total"].runs == 2
+    assert found[ERRORS[0]].runs == 1
+
+
+def test_runs_are_counted_for_each_part(systems: list[System], tmp_path: Path) -> None:
+    golds = {name: list(part.documents) for name, part in parts().items() if name != "train"}
+    runs = [write(tmp_path / "one", golds), write(tmp_path / "two", {"dev": golds["dev"]})]
+    uneven = system_of("uneven", runs, parts())
+    assert uneven.runs_on(["dev", "test"]) == "2 / 1"
+    assert [one.runs_on(["dev", "test"]) for one in systems] == [2, 1]
+    assert tables.errors([uneven], ["test"], None).tables[0].rows[0] == ["runs", 1]
+    significance = tables.comparison(systems, ["dev"], None).tables[1]
+    assert significance.rows[0][3] == 100.0
+    assert isinstance(significance.rows[0][4], Spread)
+    assert significance.rows[0][4].runs == 1
+    assert "†" in significance.markdown()
+
+
+def test_names_of_systems_are_text(systems: list[System], tmp_path: Path) -> None:
+    odd = [replace(systems[0], name=r"a|$\foo$"), replace(systems[1], name="b$c")]
+    outcome = tables.errors(odd, ["dev", "test"], None)
+    outcome.figure.draw(tmp_path / "odd.png")
+    assert r"| a\|$\foo$ | b$c |" in outcome.tables[0].markdown()
+
+
+def test_predictions_are_told_by_their_texts_where_ids_are_shared(tmp_path: Path) -> None:
+    some = {
+        name: part_of(
+            [replace(one, id=str(number)) for number, one in enumerate(part.documents)], notes=Notes(), name=name
+        )
+        for name, part in parts().items()
+    }
+    write_corpus(some["test"].documents, tmp_path / "test.jsonl")
+    assert set(system_of("p", [tmp_path / "test.jsonl"], some).runs) == {"test"}
+    (tmp_path / "short.jsonl").write_text(answers([replace(one, entities=()) for one in some["test"].documents]))
+    with pytest.raises(
+        MismatchError, match=r"same document ids.* fit dev and test alike; expected a folder with dev.jsonl"
+    ):
+        system_of("p", [tmp_path / "short.jsonl"], some)
+    write_corpus(some["train"].documents, tmp_path / "all.jsonl")
+    with pytest.raises(MismatchError, match=r"same document ids.* expected a folder with dev.jsonl"):
+        system_of("p", [tmp_path / "all.jsonl"], some)
 
 
 def test_a_figure_is_a_picture(systems: list[System], tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def experiment(
     """
     check_training()
     from gridner.config import read_config
-    from gridner.experiment.experiments import EXPERIMENTS, run_experiment
+    from gridner.experiment.experiments import EXPERIMENTS, check_call, run_experiment
     from gridner.experiment.study import Study
     from gridner.parts import part_of
 
@@ -141,11 +141,15 @@ def experiment(
             say=live.say,
             notes=notes,
         )
-        texts = _run(study, wanted, run_experiment, command)
-    for text in texts:
+        check_call(wanted, study)
+        texts = {
+            name: text for name, text in zip(wanted, _run(study, wanted, run_experiment, command), strict=True) if text
+        }
+    for text in texts.values():
         typer.echo(text)
     print_notes(notes)
-    typer.echo(f"written to {output}: {', '.join(f'{name}.md, .json, .png' for name in wanted)}", err=True)
+    if texts:
+        typer.echo(f"written to {output}: {', '.join(f'{name}.md, .json, .png' for name in texts)}", err=True)
     if study.failures:
         for run, why in study.failures.items():
             typer.echo(f"gridner: {run} failed: {why}", err=True)
@@ -188,8 +192,8 @@ def _given(systems: Sequence[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in systems:
         name, equals, path = text.partition("=")
-        if not equals or not name.strip() or not path or "/" in name:
-            raise UsageError(f"--system {text!r}, expected NAME=PATH, with a name that has no /")
+        if not equals or not name.strip() or not path or "/" in name or not name.isprintable():
+            raise UsageError(f"--system {text!r}, expected NAME=PATH, with a printable name that has no /")
         if not Path(path).exists():
             raise UsageError(f"--system {name}: {path} not found, expected predictions, a model or a folder of runs")
         if name in found:

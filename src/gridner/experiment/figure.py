@@ -42,21 +42,23 @@ class Bars:
             ]
             places, means, deviations = zip(*present, strict=True) if present else ((), (), ())
             colour = COLOURS[number % len(COLOURS)]
-            style: dict[str, Any] = {"color": colour, "label": name, "ecolor": "#333333", "capsize": 2}
+            style: dict[str, Any] = {"color": colour, "label": _plain(name), "ecolor": "#333333", "capsize": 2}
             if lying:
                 axes.barh(places, means, height, xerr=deviations, **style)
             else:
                 axes.bar(places, means, height, yerr=deviations, **style)
-        ticks = range(len(self.groups))
+        ticks, groups = range(len(self.groups)), [_plain(name) for name in self.groups]
         if lying:
-            axes.set_yticks(ticks, self.groups, fontsize=8)
+            axes.set_yticks(ticks, groups, fontsize=8)
             axes.invert_yaxis()
             axes.set_xlabel(self.value)
         else:
-            axes.set_xticks(ticks, self.groups, fontsize=8)
+            axes.set_xticks(ticks, groups, fontsize=8)
             axes.set_ylabel(self.value)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.set_title(self.title, fontsize=10)
+        spreads = [value for values in self.series.values() for value in values if isinstance(value, Spread)]
+        alone = any(value.runs == 1 for value in spreads)
+        axes.set_title(f"{self.title}{' (bars without whiskers: one run)' if alone else ''}", fontsize=10)
         if len(self.series) > 1:
             figure.legend(loc="outside lower center", ncols=min(4, len(self.series)), frameon=False, fontsize=8)
         figure.savefig(path, format="png")
@@ -67,4 +69,9 @@ def _mean(value: Spread | float) -> float:
 
 
 def _deviation(value: Spread | float) -> float:
-    return value.deviation if isinstance(value, Spread) else 0.0
+    return value.deviation if isinstance(value, Spread) and value.runs > 1 else float("nan")
+
+
+def _plain(name: str) -> str:
+    """A name in which a dollar is one: between two of them matplotlib sees a formula."""
+    return name.replace("$", r"\$")

@@ -80,11 +80,9 @@ def ablation_rows(config: Config) -> dict[str, Row]:
     return {name: row for name, row in ABLATION.items() if name == "best" or row.of(config) != config}
 
 
-def chosen(names: Sequence[str], wanted: Sequence[str] | None, *, what: str = "--rows") -> list[str]:
+def chosen(names: Sequence[str], wanted: Sequence[str] | None) -> list[str]:
     """Those of the names that are wanted, in their own order; all without a wish."""
-    if wanted is None:
-        return list(names)
-    for name in wanted:
-        if name not in names:
-            raise UsageError(f"{what} {name}, expected some of {', '.join(names)}")
-    return [name for name in names if name in wanted]
+    found = [name for name in names if wanted is None or name in wanted]
+    if wanted is not None and not found:
+        raise UsageError(f"--rows {','.join(wanted)}, expected some of {', '.join(names)}")
+    return found

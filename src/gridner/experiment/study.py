@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gridner.calibration import Calibration
 from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
-from gridner.errors import GridnerError, Notes, UsageError
+from gridner.errors import GridnerError, Notes, OutputError, UsageError
 from gridner.experiment.paper import Corpus
 from gridner.experiment.systems import SCORED, System, runs_below, system_of
 from gridner.formats.files import write_text, write_whole
@@ -32,6 +32,7 @@ from gridner.tuning import Replayed, answers, predictions, settled
 
 if TYPE_CHECKING:
     from gridner.training.loop import Watcher
+    from gridner.training.task import Task
 
 BASE = "toe"  # the name of the runs with the settings as they are
 
@@ -54,7 +55,9 @@ class Study:
     watch: Callable[[str, Config, int], Watcher | None] = lambda name, config, later: None  # noqa: ARG005
     say: Callable[[str], None] = lambda text: None  # noqa: ARG005
     failures: dict[str, str] = field(default_factory=dict)  # run → what went wrong
+    done: set[Path] = field(default_factory=set)  # runs that there are
     notes: Notes = field(default_factory=Notes)
+    scored_given: dict[str, System] = field(default_factory=dict)
 
     @property
     def scored(self) -> list[str]:
@@ -65,39 +68,64 @@ class Study:
         """The folders of all finished runs, by name: each of the settings with every seed. Failures are kept aside."""
         from gridner.training.run import train
         from gridner.training.stopping import Stopped
-        from gridner.training.task import Task
 
         found: dict[str, list[Path]] = {name: [] for name in wanted}
-        runs = [(name, config, seed) for name, config in wanted.items() for seed in self.seeds]
-        for done, (name, config, seed) in enumerate(runs):
+        runs = [(name, seed) for name in wanted for seed in self.seeds]
+        tasks = [
+            self._task(f"{name}/seed-{seed}", wanted[name], len(runs) - n - 1) for n, (name, seed) in enumerate(runs)
+        ]
+        self._check(tasks, [seed for _, seed in runs])
+        for number, (task, (name, seed)) in enumerate(zip(tasks, runs, strict=True)):
             label = f"{name}/seed-{seed}"
             if label in self.failures:
                 continue
-            folder = self.output / "runs" / label
-            later = len(runs) - done - 1
-            task = Task(
-                config=config,
-                train=self.parts["train"],
-                dev=self.parts["dev"],
-                test=self.parts.get("test"),
-                output=folder,
-                lexicon=self.lexicon,
-                own_names=self.own_names,
-                later=later,
-                command=self.command,
-            )
+            notes = Notes()
+            watcher = self.watch(f"[{number + 1}/{len(runs)}] {label}", task.config, task.later)
             try:
-                train(
-                    task, seed=seed, resume=True, watcher=self.watch(f"[{done + 1}/{len(runs)}] {label}", config, later)
-                )
-            except Stopped:
+                train(task, seed=seed, resume=True, watcher=watcher, notes=notes)
+            except (Stopped, OutputError):  # the folder is not ours to write to
                 raise
             except Exception as error:  # one that fails must not take the others with it
                 self.failures[label] = _one_line(error)
                 self.say(f"{label} failed: {_one_line(error)}")
             else:
-                found[name].append(folder)
+                found[name].append(task.output)
+                self.done.add(task.output)
+            self._note(notes)
         return found
+
+    def _task(self, label: str, config: Config, later: int) -> Task:
+        from gridner.training.task import Task
+
+        return Task(
+            config=config,
+            train=self.parts["train"],
+            dev=self.parts["dev"],
+            test=self.parts.get("test"),
+            output=self.output / "runs" / label,
+            lexicon=self.lexicon,
+            own_names=self.own_names,
+            later=later,
+            command=self.command,
+        )
+
+    def _check(self, tasks: Sequence[Task], seeds: Sequence[int]) -> None:
+        """Documents that make no sense and folders of other runs are found before the first training."""
+        from gridner.training.snapshot import read_state
+        from gridner.training.task import SNAPSHOT, check_parts, finished, identity_of
+
+        about = {name: part.about() for name, part in self.parts.items()}
+        for task, seed in zip(tasks, seeds, strict=True):
+            check_parts(task, Notes())
+            identity = identity_of(task, seed, about)
+            if finished(task.output, identity, resume=True) is None:
+                read_state(task.output / SNAPSHOT, identity)
+
+    def _note(self, notes: Notes) -> None:
+        """What a run says of its documents, which others said too, is counted once."""
+        for what, count, places in notes:
+            if (more := count - self.notes[what]) > 0:
+                self.notes.take(what, more, places[-more:])
 
     def decode(self, wanted: Mapping[str, Config], models: Sequence[Path]) -> dict[str, list[Path]]:
         """Predictions of trained models with other decoding settings, by the name of these."""
@@ -134,18 +162,27 @@ class Study:
 
     def systems_given(self, names: Collection[str]) -> list[System]:
         """Those of the systems of others that are wanted, scored; models predict once."""
-        found = []
         for name, path in self.given.items():
-            if name not in names:
+            if name not in names or name in self.scored_given:
                 continue
             runs, folders = [], runs_below(path)
             for run in folders:
-                if (run / ABOUT).is_file() and not any((run / f"{part}.jsonl").is_file() for part in SCORED):
+                if (run / ABOUT).is_file() and not self._answered(run):
                     runs.append(self._predicted(name if len(folders) == 1 else f"{name}/{run.name}", run))
                 else:
                     runs.append(run)
-            found.append(system_of(name, runs, self.parts, format=self.given_format))
-        return found
+            self.scored_given[name] = system_of(name, runs, self.parts, format=self.given_format)
+        return [self.scored_given[name] for name in self.given if name in names]
+
+    def _answered(self, model: Path) -> bool:
+        """Whether the predictions that a training left beside its model are for these documents."""
+        checkpoint, _ = read_checkpoint(model)
+        data = checkpoint.training.get("data") or {}
+        return all(
+            (model / f"{name}.jsonl").is_file()
+            and data.get(name, {}).get("sha256") == self.parts[name].about()["sha256"]
+            for name in self.scored
+        )
 
     def _predicted(self, name: str, model: Path) -> Path:
         folder = self.output / "given" / name

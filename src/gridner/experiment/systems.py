@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridner.documents import Document
-from gridner.errors import FormatError, MismatchError
+from gridner.errors import FormatError, InvalidError, MismatchError
 from gridner.evaluate import ALL, Evaluation, pair
 from gridner.formats import read
 from gridner.parts import Part
@@ -33,10 +33,21 @@ class System:
         return spread([100 * float(getattr(score, measure)) for score in scores])
 
     def errors(self, part: str, block: str) -> dict[str, Spread]:
-        """The share of each kind of error in a block in percent, and their number as "total"; empty without runs."""
+        """The share of each kind of error in a block in percent, and their number as "total"; empty without runs.
+
+        Runs without an error in the block have no shares.
+        """
         counts = [one.errors[block] for one in self.runs.get(part, ())]
-        rows = [{**error_shares(one), "total": float(sum(one.values()))} for one in counts]
-        return {name: spread([row[name] for row in rows]) for name in (rows[0] if rows else ())}
+        totals = [float(sum(one.values())) for one in counts]
+        shares = [error_shares(one) for one, total in zip(counts, totals, strict=True) if total]
+        found = {name: spread([share[name] for share in shares]) for name in (shares[0] if shares else ())}
+        return {**found, "total": spread(totals)} if totals else {}
+
+    def runs_on(self, parts: Sequence[str]) -> int | str:
+        """The number of runs, for each part where it differs."""
+        counts = [len(self.runs.get(part, ())) for part in parts]
+        there = {count for count in counts if count}
+        return max(there, default=0) if len(there) < 2 else " / ".join(map(str, counts))
 
 
 def system_of(name: str, runs: Sequence[Path], parts: Mapping[str, Part], *, format: str = "auto") -> System:
@@ -54,6 +65,9 @@ def answers_of(path: Path, parts: Mapping[str, Part], *, format: str = "auto") -
     named = {name: path / f"{name}.jsonl" for name in golds if (path / f"{name}.jsonl").is_file()}
     if named:
         return {name: _paired(golds[name], _read(file, golds[name], "jsonl"), file) for name, file in named.items()}
+    ids = [document.id for documents in golds.values() for document in documents]
+    if len(set(ids)) < len(ids):
+        return _by_text(path, golds, format)
     known = [document for documents in golds.values() for document in documents]
     answers = {document.id: document for document in _read(path, known, format)}
     found = {}
@@ -64,6 +78,23 @@ def answers_of(path: Path, parts: Mapping[str, Part], *, format: str = "auto") -
     if answers or not found:
         strange = f"document {next(iter(answers))}" if answers else "no document of them"
         raise MismatchError(f"{path}: {strange}, expected predictions for {' or '.join(golds)}")
+    return found
+
+
+def _by_text(path: Path, golds: Mapping[str, Sequence[Document]], format: str) -> dict[str, list[Document]]:
+    """The predictions of the part whose texts they have, where dev and test number their documents alike."""
+    found, said = {}, ""
+    for name, documents in golds.items():
+        try:
+            found[name] = _paired(documents, _read(path, documents, format), path)
+        except (MismatchError, InvalidError) as error:
+            said = str(error)
+    if len(found) != 1:
+        why = f"fit {' and '.join(found)} alike" if found else said.removeprefix(f"{path}: ")
+        raise MismatchError(
+            f"{path}: {' and '.join(golds)} have the same document ids, and predictions {why}; "
+            f"expected a folder with {' and '.join(f'{name}.jsonl' for name in golds)}"
+        )
     return found
 
 

@@ -23,7 +23,7 @@ class Table:
 
     def markdown(self) -> str:
         """The table under its title. What rests on one run is marked."""
-        lines = [list(self.columns), ["---"] + ["---:"] * (len(self.columns) - 1)]
+        lines = [[_shown(name) for name in self.columns], ["---"] + ["---:"] * (len(self.columns) - 1)]
         lines += [[_shown(cell) for cell in row] for row in self.rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         notes = list(self.notes)

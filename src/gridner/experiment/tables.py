@@ -13,7 +13,7 @@ from gridner.experiment.systems import System
 from gridner.experiment.table import Cell, Table
 from gridner.items import OVERLAPS
 from gridner.report import ERROR_LABELS
-from gridner.significance import Unit, compare_runs
+from gridner.significance import Unit, compare_runs, spread
 
 MEASURES = {"P": "precision", "R": "recall", "F1": "f1"}
 SLICES = {ALL: "all", DISCONTINUOUS: "discontinuous only"}
@@ -45,7 +45,7 @@ def scores(
         columns += [f"{part} {name}" for name in MEASURES] + ["discontinuous F1"]
     rows: list[list[Cell]] = []
     for system in systems:
-        row: list[Cell] = [system.name, max((len(runs) for runs in system.runs.values()), default=0)]
+        row: list[Cell] = [system.name, system.runs_on(parts)]
         for part in parts:
             row += [system.percent(part, measure) for measure in MEASURES.values()]
             row.append(system.percent(part, "f1", DISCONTINUOUS))
@@ -72,8 +72,8 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
                         f"{systems[0].name} against {other.name}",
                         part,
                         label,
-                        100 * by[0].f1_b,
-                        100 * by[0].f1_a,
+                        _pooled(by[0].f1_b, a or []),
+                        _pooled(by[0].f1_a, b or []),
                         f"{100 * by[0].difference:+.2f} {stars}".rstrip(),
                         *(f"{found.p:.4f}" for found in by),
                     ]
@@ -86,6 +86,11 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
     )
     columns = ["", "part", "entities", "first F1", "second F1", "difference", *(f"p by {unit}s" for unit in UNITS)]
     return [Table("Significance", columns, rows, notes)] if rows else []
+
+
+def _pooled(f1: float, runs: Sequence[Evaluation]) -> Cell:
+    """The F1 of the counts of all runs in percent; of a single one as such."""
+    return spread([100 * f1]) if len(runs) == 1 else 100 * f1
 
 
 def comparison(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
@@ -126,9 +131,10 @@ def overlap(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | No
     """Table 5: discontinuous entities by how they overlap with others."""
     rows: list[list[Cell]] = []
     for part in parts:
-        golds = next((system.runs[part][0] for system in systems if part in system.runs), Evaluation())
-        counts = [golds.score(f"overlap:{name}") for name in OVERLAPS]
-        rows.append([f"gold entities, {part}", None, *(score.tp + score.fn for score in counts)])
+        golds = next((system.runs[part][0] for system in systems if part in system.runs), None)
+        if golds is not None:
+            counts = [golds.score(f"overlap:{name}") for name in OVERLAPS]
+            rows.append([f"gold entities, {part}", None, *(score.tp + score.fn for score in counts)])
         for system in systems:
             if part in system.runs:
                 cells = [system.percent(part, "f1", f"overlap:{name}") for name in OVERLAPS]
@@ -147,16 +153,20 @@ def errors(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | Non
     """Table 6: what kinds of errors there are, in percent of each block."""
     tables = []
     for part in parts:
-        rows: list[list[Cell]] = []
+        beside: list[Cell] = [None] if corpus else []
+        rows: list[list[Cell]] = [["runs", *(len(system.runs.get(part, ())) for system in systems), *beside]]
         for block in BLOCKS:
             shares = [system.errors(part, block) for system in systems]
             for place, (error, label) in enumerate(ERROR_LABELS.items()):
                 published = [paper.ERRORS[block][corpus][place]] if corpus else []
                 rows.append([f"{block}: {label}", *(share.get(error) for share in shares), *published])
             totals = [share.get("total") for share in shares]
-            rows.append([f"{block}: number of errors", *totals, *([None] if corpus else [])])
-        beside = ["TOE, test, the paper"] if corpus else []
-        columns = ["% of the errors", *(system.name for system in systems), *beside]
+            rows.append([f"{block}: number of errors", *totals, *beside])
+        columns = [
+            "% of the errors",
+            *(system.name for system in systems),
+            *(["TOE, test, the paper"] if corpus else []),
+        ]
         notes = ("Each block has all errors of the sentences with such a gold entity; it sums to 100.",)
         tables.append(Table(f"Errors on {part}", columns, rows, notes))
     last = parts[-1]
@@ -176,7 +186,7 @@ def discontinuous(systems: Sequence[System], parts: Sequence[str], corpus: Corpu
         columns += [f"{part}: sentences with gaps, F1", "discontinuous P", "R", "F1"]
     rows: list[list[Cell]] = []
     for system in systems:
-        row: list[Cell] = [system.name, max((len(runs) for runs in system.runs.values()), default=0)]
+        row: list[Cell] = [system.name, system.runs_on(parts)]
         for part in parts:
             row.append(system.percent(part, "f1", IN_DISCONTINUOUS))
             row += [system.percent(part, measure, DISCONTINUOUS) for measure in MEASURES.values()]

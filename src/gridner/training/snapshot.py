@@ -70,16 +70,28 @@ def save_state(folder: Path, state: State, training: Training) -> None:
     _save(folder / STATE, tensors, {"state": json.dumps(asdict(state))})
 
 
-def load_state(folder: Path, identity: Mapping[str, Any], processes: int, training: Training) -> State | None:
-    """Put the snapshot's tensors in place; None where there is no snapshot."""
+def read_state(folder: Path, identity: Mapping[str, Any]) -> State | None:
+    """Where a snapshot stands, without its tensors; None where there is none. One of another run is refused."""
     path = folder / STATE
     if not path.is_file():
         return None
     try:
         with safe_open(path, framework="pt") as file:
             state = State(**json.loads(file.metadata()["state"]))
-        if differing := differences(state.identity, identity):
-            raise FormatError(f"{path}: of a run with {differing}, expected the same to go on with --resume")
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{path}: {str(error)[:200]}, expected a snapshot of this run") from None
+    if differing := differences(state.identity, identity):
+        raise FormatError(f"{path}: of a run with {differing}, expected the same to go on with --resume")
+    return state
+
+
+def load_state(folder: Path, identity: Mapping[str, Any], processes: int, training: Training) -> State | None:
+    """Put the snapshot's tensors in place; None where there is no snapshot."""
+    path = folder / STATE
+    state = read_state(folder, identity)
+    if state is None:
+        return None
+    try:
         if state.processes != processes:
             raise FormatError(f"{path}: of a run with {state.processes} processes, expected as many, not {processes}")
         if state.best_epoch and not (folder / BEST).is_file():
