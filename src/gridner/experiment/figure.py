@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from gridner.significance import Spread
 
 COLOURS = ("#0b6e99", "#c4541a", "#5a8f3c", "#8a5a9e", "#b08900", "#777777")
-LYING = 7  # groups from which on the bars lie: their names need room
+ACROSS = 6  # groups that stand beside each other at most
+LETTERS = 105  # that names below an axis have room for
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,9 @@ class Bars:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        lying = len(self.groups) >= LYING
+        widths = [max(map(len, name.split("\n"))) for name in self.groups]
+        crowded = any(sum(two) / 2 > LETTERS / len(widths) for two in pairwise(widths))
+        lying = len(self.groups) > ACROSS or crowded
         size = (7.0, 1.2 + len(self.groups) * (0.12 + 0.16 * len(self.series))) if lying else (7.5, 4.0)
         figure = Figure(figsize=size, dpi=120, layout="constrained")
         FigureCanvasAgg(figure)
