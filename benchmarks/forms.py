@@ -1,6 +1,6 @@
-"""What systems do with forms that the training corpus has and with those that it does not have.
+r"""What systems do with forms that the training corpus has and with those that it does not have.
 
-    python benchmarks/forms.py craft/train craft/test results/third/toe results/third/w2ner --ids third.ids \\
+    python benchmarks/forms.py craft/train craft/test results/third/toe results/third/w2ner --ids third.ids \
       --file test.jsonl
 
 A form is a type and the words of an entity in small letters. Each folder is a system, each `dev.jsonl` below it (or
