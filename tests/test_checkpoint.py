@@ -57,6 +57,10 @@ def test_saving_what_was_loaded_gives_the_same_files(saved: Path, tmp_path: Path
     }
 
 
+def test_all_files_can_be_read_by_whom_the_others_can(saved: Path) -> None:
+    assert len({path.stat().st_mode for path in saved.iterdir()}) == 1
+
+
 def test_there_is_nothing_but_json_text_and_tensors(saved: Path) -> None:
     assert {path.name for path in saved.iterdir()} == {ABOUT, TOKENIZER, WEIGHTS, "README.md"}
 

@@ -51,17 +51,26 @@ def test_everything_that_is_wrong_is_said_at_once_with_hints() -> None:
         assert part in said
 
 
+def test_impossible_values_are_said_beside_unknown_ones() -> None:
+    with pytest.raises(UsageError) as caught:
+        config_from({"train": {"epoch": 5, "batch_size": 0}, "model": {"width": 7}}, "my.toml")
+    for part in ("train.epoch is unknown", "train.batch_size is 0", "model.width is 7"):
+        assert part in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("section", "values", "said"),
     [
         ("model", {"heads": 7}, "expected a divisor of model.width"),
         ("model", {"width": 33, "heads": 1}, "expected an even number"),
-        ("model", {"word_dropout": 1.0}, "expected 0 <= dropout < 1"),
+        ("model", {"word_dropout": 1.0}, "expected 0 to 0.99"),
         ("model", {"architecture": "w2ner"}, "which has none"),
         ("model", {"architecture": "w2ner", "trem": False}, "expected NNW+THW"),
         ("model", {"rounds": 0}, "expected at least 1"),
         ("decoding", {"threshold": 1.0}, "expected 0 <= threshold < 1"),
-        ("decoding", {"overlap": 200}, "expected less than decoding.max_words"),
+        ("decoding", {"overlap": -1}, "expected 0 or more and less than decoding.max_words"),
+        ("train", {"rate": 10**400}, "expected a finite number"),
+        ("decoding", {"overlap": 200}, "expected 0 or more and less than decoding.max_words"),
         ("train", {"epochs": 0}, "expected more than 0"),
         ("train", {"empty_share": 1.5}, "expected 0 to 1"),
     ],

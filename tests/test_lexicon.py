@@ -138,6 +138,12 @@ def test_names_of_a_corpus_are_those_without_a_gap() -> None:
     assert list(names_of(corpus)) == [("Cell", ["cone", "cell"])]
 
 
+def test_words_with_white_space_in_them_make_names_that_can_be_read_again() -> None:
+    odd = Lexicon([("Sign", ["left", "\n", "arm"]), ("Sign", ["sore\r\u2028throat"]), ("Sign", ["\n"])])
+    assert list(odd) == [("Sign", ["left", "arm"]), ("Sign", ["sore", "throat"])]
+    assert Lexicon.from_text(odd.to_text(), where="here") == odd
+
+
 def test_a_file_is_read_and_a_lexicon_written_and_read_again(tmp_path: Path) -> None:
     read = read_lexicon(file(tmp_path, "# names\nCell\tT-cells\n\nCell\tt-cell\r\nSign\t ache \n"))
     assert list(read) == [("Sign", ["ache"]), ("Cell", ["t", "-", "cell"])]

@@ -65,6 +65,7 @@ def write_checkpoint(
         directory.mkdir(parents=True, exist_ok=True)
         parts[TOKENIZER].write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
         write_network(parts[checkpoint.network])
+        parts[checkpoint.network].chmod(parts[TOKENIZER].stat().st_mode)  # safetensors gives it to its owner alone
         if checkpoint.lexicon:
             parts[NAMES].write_text(checkpoint.lexicon.to_text(), encoding="utf-8")
         parts[CARD].write_text(card, encoding="utf-8")

@@ -136,7 +136,7 @@ def config_from(data: Mapping[str, Any], where: str) -> Config:
             problems.append(f"{name} is {values!r:.40}, expected a section [{name}]")
             continue
         parts[name] = _section(name, kind, values, problems)
-    if not problems:
+    if parts.keys() == sections.keys():
         problems += _impossible(parts["model"], parts["decoding"], parts["train"])
     if problems:
         raise UsageError(f"{where}: {'; '.join(problems)}")
@@ -167,7 +167,7 @@ def _cast(value: Any, kind: Any) -> Any:
             raise ValueError("a list of integers")
         return tuple(value)
     if kind is float and type(value) is int:
-        return float(value)
+        value = float(value) if abs(value) < 2**64 else math.inf
     if kind is float and type(value) is float and not math.isfinite(value):
         raise ValueError("a finite number")
     if type(value) is not kind:
@@ -197,7 +197,8 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
         (0 <= decoding.threshold < 1, f"decoding.threshold is {decoding.threshold}, expected 0 <= threshold < 1"),
         (
             0 <= decoding.overlap < decoding.max_words,
-            f"decoding.overlap is {decoding.overlap}, expected less than decoding.max_words ({decoding.max_words})",
+            f"decoding.overlap is {decoding.overlap}, "
+            f"expected 0 or more and less than decoding.max_words ({decoding.max_words})",
         ),
         (
             0 <= decoding.name_bonus <= 50,
@@ -243,7 +244,7 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
         checks.append((0 < value < 1, f"decoding.{name} is {value}, expected more than 0 and less than 1"))
     for name in ("word_dropout", "grid_dropout", "predictor_dropout"):
         value = getattr(model, name)
-        checks.append((0 <= value < 1, f"model.{name} is {value}, expected 0 <= dropout < 1"))
+        checks.append((0 <= value <= 0.99, f"model.{name} is {value}, expected 0 to 0.99"))
     return [problem for holds, problem in checks if not holds]
 
 

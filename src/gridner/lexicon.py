@@ -38,7 +38,8 @@ class Lexicon:
         self._types: dict[str, list[str]] = {}
         self._longest: dict[str, int] = {}  # name that begins with a word
         self._last: set[str] = set()  # words of names
-        self._add((type, _key([word.lower() for word in words])) for type, words in names)
+        lower = ((type, " ".join(words).lower().split()) for type, words in names)  # a word may have white space in it
+        self._add((type, _key(words)) for type, words in lower if words)
 
     def _add(self, names: Iterable[tuple[str, str]]) -> None:
         for type, key in names:

@@ -33,6 +33,11 @@ def load(
             raise UsageError(
                 f"{lexicon}: names of {', '.join(strange)}, expected those of {', '.join(recognizer.scheme.types)}"
             )
+        if not recognizer.decoding.name_bonus:
+            raise UsageError(
+                f"{lexicon}: the model's decoding.name_bonus is 0, so names change nothing, "
+                "expected one that gridner tune --lexicon chose"
+            )
         recognizer.lexicon |= more
     return recognizer
 

@@ -44,7 +44,11 @@ class Part:
 
 
 def part_of(documents: Iterable[Document], *, notes: Notes, name: str) -> Part:
-    """Documents with their sentences and mentions. Entities that words or sentences cut are counted."""
+    """Documents with their sentences and mentions. Entities that words or sentences cut are counted.
+
+    Those of train are in the order of their ids, so that a training does not depend on how they came.
+    """
+    documents = sorted(documents, key=lambda document: document.id) if name == "train" else documents
     kept: list[Document] = []
     sentences: list[Sentence] = []
     for document in documents:

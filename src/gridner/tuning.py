@@ -29,6 +29,7 @@ from gridner.windows import owner
 GRID = (*np.arange(0.05, 0.951, 0.05).round(2).tolist(),)  # thresholds that are tried
 BONUSES = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0)  # likewise, of names
 LOWEST = 0.05  # score of the entities that scores are calibrated on
+NOTHING = np.empty((0, 0, 0))
 Key = tuple[str, tuple[Fragment, ...]]
 
 
@@ -209,7 +210,7 @@ def _windows(recognizer: Recognizer, part: Part) -> Iterator[tuple[Window, Sente
     """All windows, with their sentences and all the windows' words of these."""
     for start in range(0, len(part.sentences), TOGETHER):
         some = part.sentences[start : start + TOGETHER]
-        windows = list(recognizer.windows(some))
+        windows = [replace(window, tags=NOTHING) for window in recognizer.windows(some)]  # they need much room
         ranges: dict[int, list[range]] = defaultdict(list)
         for window in windows:
             ranges[window.sentence].append(window.words)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from gridner.checkpoint import ABOUT, WEIGHTS, read_checkpoint
 from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read
+from gridner.lexicon import Lexicon
 from gridner.parts import part_of
 from gridner.significance import spread
 from gridner.trained import TrainedModel
@@ -29,6 +31,7 @@ from gridner.training.loop import _set_rates
 from gridner.training.runs import folds_of, hold_out, summary, train_all
 from gridner.training.snapshot import State
 from gridner.training.stopping import Stopped
+from gridner.training.task import prepare
 from small import documents, part, tiny_config
 
 
@@ -307,8 +310,10 @@ def test_rates_warm_up_and_fall_to_zero() -> None:
 
 
 def test_without_dev_the_last_epoch_counts(tmp_path: Path) -> None:
-    facts = train(replace(task(tmp_path / "m"), dev=None))
+    notes = Notes()
+    facts = train(replace(task(tmp_path / "m", patience=1), dev=None), notes=notes)
     assert facts["best_epoch"] == 2
+    assert notes.places("setting that needs dev, without effect") == ["train.calibrate", "train.patience"]
     assert facts["scores"] == {}
 
 
@@ -330,6 +335,14 @@ def test_new_types_join_what_a_model_knows(tmp_path: Path) -> None:
     assert now["convolution.mlp.weight"].allclose(old["convolution.mlp.weight"], atol=1e-6)
 
 
+def test_names_that_a_model_knows_stay_when_it_is_gone_on_from(tmp_path: Path) -> None:
+    train(replace(task(tmp_path / "old", epochs=1), own_names=True, lexicon=Lexicon([("Sign", ["sore", "throat"])])))
+    train(replace(task(tmp_path / "new", epochs=1), init=tmp_path / "old"))
+    before, after = (read_checkpoint(tmp_path / name)[0].lexicon for name in ("old", "new"))
+    assert ("Sign", ["sore", "throat"]) in list(after)
+    assert after == before
+
+
 def test_a_model_of_other_sizes_cannot_be_gone_on_from(tmp_path: Path) -> None:
     train(task(tmp_path / "old", epochs=1))
     config = tiny_config()
@@ -338,6 +351,19 @@ def test_a_model_of_other_sizes_cannot_be_gone_on_from(tmp_path: Path) -> None:
         train(replace(task(tmp_path / "new"), config=other, init=tmp_path / "old"))
     with pytest.raises(FormatError, match="not a gridner model"):
         train(replace(task(tmp_path / "new"), init=tmp_path))
+
+
+def test_a_cell_that_w2ner_cannot_learn_is_counted_once(tmp_path: Path) -> None:
+    some = documents()
+    some[0] = replace(some[0], entities=(*some[0].entities, *(replace(one, type="Other") for one in some[0].entities)))
+    counts = []
+    for times in (1, 2):
+        notes, plain = Notes(), task(tmp_path / str(times), epochs=1, discontinuous_times=times)
+        model = replace(plain.config.model, architecture="w2ner", trem=False, tags="NNW+THW")
+        whole = part_of(some, notes=Notes(), name="train")
+        train(replace(plain, config=replace(plain.config, model=model), train=whole), notes=notes)
+        counts.append(notes["cell with several tags, of which W2NER learns one"])
+    assert counts[0] == counts[1] > 0
 
 
 def test_the_w2ner_preset_trains(tmp_path: Path) -> None:
@@ -366,9 +392,13 @@ def test_a_type_that_a_split_leaves_train_without_is_counted(tmp_path: Path) -> 
     whole = part_of(rare, notes=Notes(), name="train")
     rest, held = next(pair for pair in folds_of(whole, 6) if pair[1].documents[0].id == "note-2")
     notes = Notes()
-    train(replace(task(tmp_path / "m", epochs=1), train=rest, dev=rest, test=held, split=True), notes=notes)
+    given = replace(task(tmp_path / "m", epochs=1), train=rest, dev=rest, test=held)
+    with pytest.raises(UsageError, match="test: type Drug in document note-2"):
+        train(replace(given, split=frozenset(("dev",))))
+    train(replace(given, split=frozenset(("test",))), notes=notes)
     assert notes["test: entity of a type that train does not have, counts as missed"] == 1
     assert (tmp_path / "m" / "test.ids").read_text() == "note-2\n"
+    assert not (tmp_path / "m" / "dev.ids").exists()
 
 
 def test_documents_in_train_and_dev_are_named(tmp_path: Path) -> None:
@@ -399,11 +429,75 @@ def test_a_training_in_a_thread_is_possible(tmp_path: Path) -> None:
 def test_a_snapshot_without_the_best_weights_is_refused_before_the_first_step(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
         train(task(tmp_path / "m"), watcher=Watch(5, lambda: os.kill(os.getpid(), signal.SIGTERM)))
-    (tmp_path / "m" / "snapshot" / "best.safetensors").unlink()
+    (tmp_path / "m" / "snapshot" / "best-1.safetensors").unlink()
     watch = Watch()
-    with pytest.raises(FormatError, match=r"best.safetensors: missing"):
+    with pytest.raises(FormatError, match=r"best-1.safetensors: missing"):
         train(task(tmp_path / "m"), resume=True, watcher=watch)
     assert not watch.losses
+
+
+def test_a_kill_between_the_best_weights_and_the_state_that_names_them_is_harmless(tmp_path: Path) -> None:
+    train(task(tmp_path / "whole", patience=1))
+    with pytest.raises(Stopped):
+        train(task(tmp_path / "m", patience=1), watcher=Watch(5, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    snapshot = tmp_path / "m" / "snapshot"
+    assert [path.name for path in snapshot.glob("best*")] == ["best-1.safetensors"]
+    (snapshot / "best-2.safetensors").write_bytes(b"of an epoch that no state names")
+    for left in (tmp_path / "m" / ".tmpAbCd", tmp_path / "m" / "model.safetensors.part"):
+        left.write_bytes(b"half")
+    train(task(tmp_path / "m", patience=1), resume=True)
+    assert weights(tmp_path / "m") == weights(tmp_path / "whole")
+    assert not list((tmp_path / "m").glob(".tmp*"))
+    assert not list((tmp_path / "m").glob("*.part"))
+
+
+def test_what_a_finished_run_does_not_need_is_removed(tmp_path: Path) -> None:
+    train(task(tmp_path / "m", epochs=1))
+    (tmp_path / "m" / "snapshot").mkdir()
+    train(task(tmp_path / "m", epochs=1), resume=True)
+    assert not (tmp_path / "m" / "snapshot").exists()
+
+
+def test_a_run_goes_on_with_less_memory(tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        train(task(tmp_path / "m"), watcher=Watch(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+    watch = Watch()
+    train(task(tmp_path / "m", cells=64), resume=True, watcher=watch)
+    assert watch.began == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 8 bytes"), torch.OutOfMemoryError("x")],
+)
+def test_a_lack_of_memory_is_one_line(tmp_path: Path, error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(UsageError, match=r"out of memory: expected a train\.cells below"):
+        train(task(tmp_path / "m"), watcher=Watch(1, fail))
+    with pytest.raises(RuntimeError, match="another"):
+        train(task(tmp_path / "n"), watcher=Watch(1, lambda: _raise(RuntimeError("another"))))
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def test_what_the_epochs_that_are_kept_take_is_no_lack_of_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = tmp_path / "m" / "epochs" / "1"
+    kept.mkdir(parents=True)
+    (kept / "model.safetensors").write_bytes(b"x" * 1000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+    prepare(tmp_path / "m", needed=1100)
+    with pytest.raises(OutputError, match="are free"):
+        prepare(tmp_path / "m", needed=1101)
+
+
+def test_a_training_does_not_depend_on_the_order_of_its_documents(tmp_path: Path) -> None:
+    for name, some in (("a", documents()), ("b", documents()[::-1])):
+        train(replace(task(tmp_path / name, epochs=1), train=part_of(some, notes=Notes(), name="train")))
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
 
 
 def test_a_card_names_the_encoder_of_the_model_that_was_gone_on_from(tmp_path: Path) -> None:

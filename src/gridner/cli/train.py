@@ -130,7 +130,7 @@ def train(
         init=init,
         lexicon=names,
         own_names=own_names,
-        split=share is not None,
+        split=frozenset(() if share is None else ("dev",) if folds is None else ("dev", "test")),
         command=command,
     )
     if folds is None:

@@ -25,7 +25,7 @@ PATIENCE = 10  # seconds for the hub's first answer
 
 def encoder_path(name: str) -> Path:
     """The folder of an encoder, with weights as safetensors."""
-    folder = _packaged(name) if name in PACKAGED else Path(name).expanduser()
+    folder = _packaged(name) if name in PACKAGED else _expanded(name)
     if not folder.is_dir():
         folder = _cached(name) or _downloaded(name)
     if not holds(folder, WEIGHTS) and holds(folder, ("pytorch_model*.bin",)):
@@ -34,6 +34,13 @@ def encoder_path(name: str) -> Path:
         if not holds(folder, patterns):
             raise UsageError(f"encoder {name}: holds no {patterns[0]}; {OFFLINE}")
     return folder
+
+
+def _expanded(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:  # there is no such user
+        return Path(name)
 
 
 def holds(folder: Path, patterns: Sequence[str]) -> bool:

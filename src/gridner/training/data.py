@@ -42,6 +42,7 @@ class TrainingSet:
         self.examples = self._examples(used, notes)
         if not any(example.mentions for example in self.examples):
             raise UsageError("no entity in the training corpus can become a mention, expected at least one")
+        self.distinct = len(self.examples)  # those that come again follow
         repeated = config.train.discontinuous_times - 1
         self.examples += [one for one in self.examples if any(map(is_discontinuous, one.mentions))] * repeated
         self.coordinations = Coordinations(part.sentences) if config.train.coordinations else None

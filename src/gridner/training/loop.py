@@ -211,7 +211,7 @@ class Loop:
             state.history.append(row)
             if score > state.best or score == state.best == 0:  # before anything is found the last is the best
                 state.best, state.best_epoch = score, state.epoch + 1
-                save_best(self.folder, model)
+                save_best(self.folder, model, state.best_epoch)
         if self.accelerator.num_processes > 1:
             shared = broadcast_object_list([state.best, state.best_epoch])
             state.best, state.best_epoch = shared

@@ -18,7 +18,8 @@ from accelerate import Accelerator, InitProcessGroupKwargs
 
 from gridner.card import card_of, versions
 from gridner.checkpoint import Checkpoint
-from gridner.errors import Notes
+from gridner.config import TrainConfig
+from gridner.errors import Notes, UsageError
 from gridner.evaluate import Evaluation
 from gridner.formats.files import write_text, write_whole
 from gridner.lexicon import names_of
@@ -71,13 +72,23 @@ def train(
     """Train a model and write it to `task.output`. What the model's `training` has is returned, scores included."""
     notes = Notes() if notes is None else notes
     check_parts(task, notes)
+    if task.dev is None:
+        _note_without_dev(task.config.train, notes)
     about = {name: part.about() for name, part in task.parts.items()}
     identity = identity_of(task, seed, about)
     if (done := finished(task.output, identity, resume=resume)) is not None:
         return done
     device = device_of(task.config.train.device)
-    with quick(device):
-        return _train(task, seed, device, about, identity, resume=resume, watcher=watcher, notes=notes)
+    try:
+        with quick(device):
+            return _train(task, seed, device, about, identity, resume=resume, watcher=watcher, notes=notes)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+            raise UsageError(
+                f"out of memory: expected a train.cells below {task.config.train.cells:,} or a smaller batch; "
+                "--resume goes on with another train.cells"
+            ) from error
+        raise
 
 
 def _train(
@@ -141,7 +152,7 @@ def _train(
     if not accelerator.is_main_process:
         accelerator.wait_for_everyone()
         return {}
-    load_best(folder, start.model)
+    load_best(folder, start.model, state.best_epoch)
     facts = {
         "identity": identity,
         "command": task.command,
@@ -167,9 +178,15 @@ def _leave() -> None:
         torch.distributed.destroy_process_group()
 
 
+def _note_without_dev(config: TrainConfig, notes: Notes) -> None:
+    wanted = {"tune_thresholds": config.tune_thresholds, "calibrate": config.calibrate, "patience": config.patience}
+    for name in (name for name, asked in wanted.items() if asked):
+        notes.add("setting that needs dev, without effect", f"train.{name}")
+
+
 def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
     """W2NER has one label a cell."""
-    for example in data.examples:
+    for example in data.examples[: data.distinct]:
         words = len(example.words.words)
         for _ in range(int((scheme.encode(example.mentions, words).sum(axis=-1) > 1).sum())):
             notes.add("cell with several tags, of which W2NER learns one", f"a sentence of {words} words")
@@ -186,7 +203,7 @@ def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, An
             found = predictions(trained.recognizer(), part, notes=notes)
             facts["scores"][name] = evaluation_json(evaluation_of(part, found))
             _write(task.output / f"{name}.jsonl", answers(found))
-            if task.split:
+            if name in task.split:
                 _write(task.output / f"{name}.ids", "".join(f"{document.id}\n" for document in part.documents))
     facts["notes"] = {what: count for what, count, _ in notes}
     _write(task.output / "log.csv", _csv(state.history))
@@ -200,7 +217,7 @@ def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, An
 
 
 def _model_of(task: Task, start: Start, notes: Notes) -> TrainedModel:
-    lexicon = task.lexicon
+    lexicon = start.lexicon | task.lexicon
     if task.own_names:
         lexicon |= names_of(task.train.sentences)
     config = replace(task.config, model=replace(task.config.model, encoder=start.encoder))

@@ -20,7 +20,7 @@ from torch.optim.swa_utils import AveragedModel
 from gridner.errors import FormatError, OutputError
 from gridner.model.toe import Toe
 
-STATE, BEST = "state.safetensors", "best.safetensors"
+STATE, BEST = "state.safetensors", "best-{}.safetensors"  # with the epoch: a state names the one that it means
 SHOWN = 3  # differences
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # of AdamW
 
@@ -68,6 +68,9 @@ def save_state(folder: Path, state: State, training: Training) -> None:
     if training.average is not None:
         tensors |= {f"average/{name}": tensor for name, tensor in training.average.state_dict().items()}
     _save(folder / STATE, tensors, {"state": json.dumps(asdict(state))})
+    for best in folder.glob(BEST.format("*")):
+        if best.name != BEST.format(state.best_epoch):
+            best.unlink()
 
 
 def read_state(folder: Path, identity: Mapping[str, Any]) -> State | None:
@@ -94,8 +97,9 @@ def load_state(folder: Path, identity: Mapping[str, Any], processes: int, traini
     try:
         if state.processes != processes:
             raise FormatError(f"{path}: of a run with {state.processes} processes, expected as many, not {processes}")
-        if state.best_epoch and not (folder / BEST).is_file():
-            raise FormatError(f"{folder / BEST}: missing, expected the weights of the best epoch beside {STATE}")
+        best = folder / BEST.format(state.best_epoch)
+        if state.best_epoch and not best.is_file():
+            raise FormatError(f"{best}: missing, expected the weights of the best epoch beside {STATE}")
         tensors = load_file(path)
         training.model.load_state_dict(_under("model/", tensors))
         if training.average is not None:
@@ -110,14 +114,14 @@ def load_state(folder: Path, identity: Mapping[str, Any], processes: int, traini
     return state
 
 
-def save_best(folder: Path, model: torch.nn.Module) -> None:
-    """Keep the weights of the best epoch so far."""
-    _save(folder / BEST, model.state_dict(), {})
+def save_best(folder: Path, model: torch.nn.Module, epoch: int) -> None:
+    """Keep the weights of the best epoch so far; those of the one before stay until a state names these."""
+    _save(folder / BEST.format(epoch), model.state_dict(), {})
 
 
-def load_best(folder: Path, model: torch.nn.Module) -> None:
+def load_best(folder: Path, model: torch.nn.Module, epoch: int) -> None:
     """Put the best weights in place."""
-    path = folder / BEST
+    path = folder / BEST.format(epoch)
     try:
         model.load_state_dict(load_file(path))
     except (OSError, SafetensorError, RuntimeError) as error:

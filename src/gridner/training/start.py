@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gridner.batches import Pieces
 from gridner.checkpoint import check_same_sizes
 from gridner.config import Config
 from gridner.errors import Notes, UsageError
+from gridner.lexicon import Lexicon
 from gridner.model.build import build
 from gridner.model.language import (
     language_model_config,
@@ -38,6 +39,7 @@ class Start:
     pieces: Pieces
     language_model: dict[str, Any]  # settings of the encoder
     encoder: str  # its name
+    lexicon: Lexicon = field(default_factory=Lexicon)  # names that it knows already
 
 
 def fresh(config: Config, scheme: TagScheme, sentences: Sequence[Sentence], *, seed: int, notes: Notes) -> Start:
@@ -73,7 +75,8 @@ def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes
         else:
             tensors[name].copy_(tensor)
     model.load_state_dict(tensors)
-    return Start(model, old.pieces, dict(old.checkpoint.language_model), old.checkpoint.config.model.encoder)
+    name, lexicon = old.checkpoint.config.model.encoder, old.checkpoint.lexicon
+    return Start(model, old.pieces, dict(old.checkpoint.language_model), name, lexicon)
 
 
 def _outputs(scheme: TagScheme, config: Config) -> list[str]:

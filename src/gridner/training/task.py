@@ -34,7 +34,7 @@ class Task:
     init: Path | None = None
     lexicon: Lexicon = field(default_factory=Lexicon)  # names that are known
     own_names: bool = False  # those of train too
-    split: bool = False  # gridner took dev or test from the training documents itself
+    split: frozenset[str] = frozenset()  # parts that gridner itself took from the training documents
     later: int = 0  # models that are to come after this one, for which there must be room
     command: str = ""
 
@@ -62,7 +62,7 @@ def check_parts(task: Task, notes: Notes) -> None:
             for entity in document.entities:
                 if entity.type in known:
                     continue
-                if not task.split:
+                if name not in task.split:
                     raise UsageError(
                         f"{name}: type {entity.type} in document {document.id}, expected those of train: "
                         f"{', '.join(known)} (--types chooses)"
@@ -71,9 +71,9 @@ def check_parts(task: Task, notes: Notes) -> None:
 
 
 def identity_of(task: Task, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be the same for a run to go on."""
+    """What must be the same for a run to go on. (Where memory is short, it may go on with other `cells`.)"""
     settings = task.config.to_dict()
-    for name in ("seeds", "snapshot_minutes", "keep_epochs"):
+    for name in ("seeds", "snapshot_minutes", "keep_epochs", "cells"):
         del settings["train"][name]
     data = {name: part["sha256"] for name, part in about.items()}
     init = None
@@ -100,6 +100,7 @@ def finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapp
     checkpoint, _ = read_checkpoint(output)
     if differing := differences(checkpoint.training.get("identity", {}), identity):
         raise OutputError(f"{output}: a finished run with {differing}, expected a new folder")
+    shutil.rmtree(output / SNAPSHOT, ignore_errors=True)  # of one that was killed when all was written
     return checkpoint.training
 
 
@@ -111,13 +112,15 @@ def prepare(output: Path, *, needed: int) -> None:
     folder = output / SNAPSHOT
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob(".tmp*"):  # of a run that was killed while it wrote
-            left.unlink()
+        for place in (output, folder, *(output / EPOCHS).glob("*")):  # of a run that was killed while it wrote
+            for left in (*place.glob(".tmp*"), *place.glob("*.part")):
+                left.unlink()
         for place in (output, folder):
             probe = place / f".probe-{os.getpid()}"
             probe.write_bytes(b"x")
             probe.unlink()
-        free = shutil.disk_usage(output).free + sum(file.stat().st_size for file in folder.iterdir())
+        own = (file for place in (folder, output / EPOCHS) for file in place.rglob("*") if file.is_file())
+        free = shutil.disk_usage(output).free + sum(file.stat().st_size for file in own)
     except OSError as error:
         raise OutputError(f"{error.filename or output}: cannot be written ({error.strerror})") from None
     if free < needed:
