@@ -219,6 +219,11 @@ def test_predictions_without_their_texts_are_scored(tmp_path: Path) -> None:
         assert found["exact"]["all"]["f1"] == 1
     with pytest.raises(FormatError, match=r"no 'text'.*--texts"):
         run("stats", answers)
+    answers.write_text('{"id": "other", "entities": []}\n')
+    with pytest.raises(
+        FormatError, match=r"answers\.jsonl:1: document 'other' has no text and is not in the gold corpus"
+    ):
+        run("evaluate", tmp_path / "gold", answers, *options)
 
 
 def test_a_corpus_can_come_through_a_pipe(corpora: tuple[Path, Path, Path]) -> None:

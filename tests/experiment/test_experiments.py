@@ -262,6 +262,7 @@ def test_tables_come_from_a_command(data: Path, tmp_path: Path) -> None:
         (["comparison", "--rows", "x"], "--rows x, expected some of TOE, W2NER"),
         (["ablation", "--rows", "x"], "--rows x, expected some of best, without-trem"),
         (["statistics", "--rows", "x"], "--rows x: no rows"),
+        (["statistics", "--system", "a=/tmp"], "--system a: of no use to statistics"),
         (["comparison", "ablation", "--rows", "TOE"], "--rows TOE: none of ablation, expected some of best"),
         (["comparison", "--config", "w2ner"], "architecture w2ner, expected toe"),
         (["comparison", "--seeds", "a"], "train.seeds"),

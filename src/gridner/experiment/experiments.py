@@ -234,6 +234,9 @@ def check_call(names: Sequence[str], study: Study) -> None:
     for name, rows in known.items():
         if rows and study.rows is not None and not set(rows) & set(study.rows):
             raise UsageError(f"--rows {','.join(study.rows)}: none of {name}, expected some of {', '.join(rows)}")
+    for name in study.given:
+        if name not in every:
+            raise UsageError(f"--system {name}: of no use to {', '.join(names)}, expected an experiment that compares")
     if "ablation" in names:
         _ablation(study)
     study.systems_given([row for row in every if study.rows is None or row in study.rows])

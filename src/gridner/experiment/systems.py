@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridner.documents import Document
-from gridner.errors import FormatError, InvalidError, MismatchError
+from gridner.errors import FormatError, GridnerError, MismatchError
 from gridner.evaluate import ALL, Evaluation, pair
 from gridner.formats import read
 from gridner.parts import Part
@@ -87,7 +87,7 @@ def _by_text(path: Path, golds: Mapping[str, Sequence[Document]], format: str) -
     for name, documents in golds.items():
         try:
             found[name] = _paired(documents, _read(path, documents, format), path)
-        except (MismatchError, InvalidError) as error:
+        except GridnerError as error:
             said = str(error)
     if len(found) != 1:
         why = f"fit {' and '.join(found)} alike" if found else said.removeprefix(f"{path}: ")

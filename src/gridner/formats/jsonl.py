@@ -37,6 +37,11 @@ def read(source: Source) -> Iterator[Document]:
                             item["text"] = read_text(texts[document_id])
                         elif "text" not in item and document_id in source.known_texts:
                             item["text"] = source.known_texts[document_id]
+                        elif "text" not in item and source.known_texts:
+                            raise FormatError(
+                                f"{line.where}: document {document_id!r:.60} has no text and is not in the gold "
+                                "corpus, expected predictions for its documents"
+                            )
                         yield from_json(item, line.where)
 
 

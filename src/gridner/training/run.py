@@ -77,6 +77,7 @@ def train(
     about = {name: part.about() for name, part in task.parts.items()}
     identity = identity_of(task, seed, about)
     if (done := finished(task.output, identity, resume=resume)) is not None:
+        shutil.rmtree(task.output / SNAPSHOT, ignore_errors=True)  # of one that was killed when all was written
         return done
     device = device_of(task.config.train.device)
     try:

@@ -100,7 +100,6 @@ def finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapp
     checkpoint, _ = read_checkpoint(output)
     if differing := differences(checkpoint.training.get("identity", {}), identity):
         raise OutputError(f"{output}: a finished run with {differing}, expected a new folder")
-    shutil.rmtree(output / SNAPSHOT, ignore_errors=True)  # of one that was killed when all was written
     return checkpoint.training
 
 
