@@ -66,6 +66,9 @@ def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:
     assert "discontinuous only" in page.inner_text("#scores")
     assert "95 % bootstrap intervals over sentences, 10 resamples, seed 0" in page.inner_text("#scores")
     assert "overlap: none – – – – – – – 0" in " ".join(page.inner_text("#scores").split())
+    table = [" ".join(row.split()) for row in page.locator("#scores tbody tr").all_inner_texts()]
+    assert table[-2] == "mean of types (macro) 25.0 80.0 +55.0"  # A: Sign 50 and Fever 0; B has Sign alone
+    assert table[-1] == "relaxed: a common word 50.0 66.7 57.1 100.0 100.0 100.0 +42.9 3"
     assert (
         page.locator("#scores thead").inner_text().split() == "exact match A P A R A F1 B P B R B F1 B − A gold".split()
     )
@@ -119,6 +122,22 @@ def test_filters_choose(page: "sync_api.Page") -> None:
     for wanted, expected in (("  LEFT   arm ", 1), ("more-29", 11), ("Nothing here", 300)):  # a text or a document
         page.fill("#f-search", wanted)
         assert shown(page).startswith(f"{expected} sentence"), wanted
+
+
+def test_what_is_searched_for_is_marked_but_not_the_labels_between(page: "sync_api.Page") -> None:
+    marked = "[...CSS.highlights.get('found')].map((r) => r.startContainer.data.slice(r.startOffset, r.endOffset))"
+    for wanted, expected in (
+        ("  IN   left ", "in left"),
+        ("on hands; no f", "on hands; no f"),
+        ("<b>itching</b>", "<b>itching</b>"),
+        ("number 7.", "number 7."),
+        ("(", ""),
+        ("", ""),
+    ):
+        page.fill("#f-search", wanted)
+        if expected:
+            sync_api.expect(page.locator("#list .where")).to_have_count(1)
+        assert "".join(page.evaluate(marked)) == expected, wanted
 
 
 def test_keys_step_through_what_is_shown(page: "sync_api.Page") -> None:

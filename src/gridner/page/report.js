@@ -44,9 +44,19 @@
     row.append(make("td", {}, gold.toLocaleString("en")));
     rows.append(row);
   }
+  const plainRow = (name, cells, difference, gold) => rows.append(make("tr", {}, make("th", { scope: "row" }, name),
+    ...cells.map((value) => make("td", {}, value === null ? "" : percent(value))), ...(two ? [make("td", {}, signed(difference))] : []), make("td", {}, gold)));
+  const gain = (value) => value(data.evaluations.at(-1)) - value(data.evaluations[0]);
+  if (slices.filter((name) => name.startsWith("type:")).length > 1) {
+    plainRow("mean of types (macro)", data.evaluations.flatMap((one) => [null, null, one.macro_f1]), gain((one) => one.macro_f1), "");
+  }
+  if (data.evaluations.some(({ relaxed }) => relaxed.predicted + relaxed.gold)) {
+    const all = data.evaluations.flatMap(({ relaxed }) => [relaxed.precision, relaxed.recall, relaxed.f1]);
+    plainRow("relaxed: a common word", all, gain(({ relaxed }) => relaxed.f1), data.evaluations[0].relaxed.gold.toLocaleString("en"));
+  }
   $("scores").append(make("table", { class: two ? "tall" : "" }, make("thead", {}, head), rows));
   const { level, unit, rounds, seed } = data.resampled;
-  const meaning = [`In small: ${100 * level} % bootstrap intervals over ${unit}s, ${rounds.toLocaleString("en")} resamples, seed ${seed}.`];
+  const meaning = [`In small: ${100 * level} % bootstrap intervals over ${unit}s, ${rounds.toLocaleString("en")} resamples, seed ${seed}.`, "Relaxed: same type and a common word are enough; not comparable with exact match."];
   if (two) meaning.push(`B − A: the difference of F1, and how often swapping the answers of the two for ${unit}s at random makes one as large; bold where p < 0.05.`);
   $("scores").append(make("p", {}, meaning.join(" ")));
 
@@ -186,9 +196,28 @@
   });
   const list = $("list");
   let shown = [], now = -1;
+  const marks = window.Highlight ? new Highlight() : null; // what is searched for, where a browser can mark it
+  if (marks) CSS.highlights.set("found", marks);
+  const markFound = (block) => {
+    const wanted = plain($("f-search").value);
+    if (!marks || !wanted) return;
+    const own = (node) => (node.parentElement.closest(".g-bar, .g-said") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+    const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT, own);
+    const nodes = [];
+    let whole = "";
+    while (walker.nextNode()) { nodes.push([whole.length, walker.currentNode]); whole += walker.currentNode.data; }
+    const pattern = wanted.split(" ").map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("\\s+");
+    for (const { 0: text, index } of whole.matchAll(new RegExp(pattern, "giu"))) {
+      for (const [start, node] of nodes) { // a piece of text at a time: labels lie between them
+        const [from, to] = [index - start, index - start + text.length].map((place) => Math.min(node.length, Math.max(0, place)));
+        if (from < to) marks.add(new StaticRange({ startContainer: node, startOffset: from, endContainer: node, endOffset: to }));
+      }
+    }
+  };
   const fillItem = (item) => {
-    const sentence = data.sentences[item.dataset.n];
-    item.append(make("div", { class: "where" }, data.documents[sentence.d]), draw(sentence), ...gridsOf(sentence));
+    const sentence = data.sentences[item.dataset.n], block = draw(sentence);
+    item.append(make("div", { class: "where" }, data.documents[sentence.d]), block, ...gridsOf(sentence));
+    markFound(block);
   };
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting, boundingClientRect } of entries) {
@@ -217,6 +246,7 @@
       shown.push(n);
     });
     now = -1;
+    marks?.clear();
     list.replaceChildren(...shown.map((n) => make("li", { "data-n": n, tabindex: "-1" })));
     watch();
     $("count").textContent = `${many(shown.length, "sentence")} of ${data.sentences.length.toLocaleString("en")}`;
