@@ -125,9 +125,8 @@ def settled(
     """A model with the decoding settings and the calibration that suit documents best, and what its scores mean there.
 
     Its own settings say whether either is asked for. Calibrated scores change nothing in what is found by default.
-    `types`: those that count, if not all.
+    The engine is asked for each batch several times: `Replayed` spares it that. `types`: those that count, if not all.
     """
-    recognizer = replace(recognizer, engine=Replayed(recognizer.engine))
     config = checkpoint.config
     if config.train.tune_thresholds:
         recognizer = replace(recognizer, decoding=tuned(recognizer, part, types=types).decoding)

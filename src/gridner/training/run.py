@@ -195,13 +195,18 @@ def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
 
 def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
     """Choose the decoding settings, score, and write the model with all that goes with it."""
+    replayed = Replayed(trained.recognizer().engine)
     if task.dev is not None:
-        trained.checkpoint, meaning = settled(trained.checkpoint, trained.recognizer(), task.dev, notes=notes)
+        recognizer = replace(trained.recognizer(), engine=replayed)
+        trained.checkpoint, meaning = settled(trained.checkpoint, recognizer, task.dev, notes=notes)
         facts["reliability"] = meaning
     facts["scores"] = {}
     for name, part in task.parts.items():
         if name != "train":
-            found = predictions(trained.recognizer(), part, notes=notes)
+            recognizer = trained.recognizer()
+            if name == "dev":
+                recognizer = replace(recognizer, engine=replayed)
+            found = predictions(recognizer, part, notes=notes)
             facts["scores"][name] = evaluation_json(evaluation_of(part, found))
             _write(task.output / f"{name}.jsonl", answers(found))
             if name in task.split:
