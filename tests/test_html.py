@@ -84,7 +84,9 @@ def test_a_notebook_shows_a_document() -> None:
     document = Document("note", TEXT, (entity("Sign", (0, 16)), entity("Sign", (0, 7), (21, 29), score=0.93)))
     shown = Reader(document._repr_html_())
     assert "Sign 0.93" in shown.text
-    assert shown.text.replace("Sign 0.93", "").replace("Sign", "") == f"note{TEXT}"
+    drawn, _, said = shown.text.partition(" (")
+    assert drawn.replace("Sign 0.93", "").replace("Sign", "") == f"note{TEXT}"
+    assert said == "Sign 0.93: pain in … shoulder; Sign: pain in left arm)"  # for those who hear it
     assert ("class", "g-bar g-gap") in shown.attributes
     assert not {"script", "img", "link", "iframe"} & set(shown.tags)
 
@@ -94,7 +96,7 @@ def test_nothing_in_a_text_becomes_markup() -> None:
     document = Document('<b id="x">', odd, (entity('T"><img src=x>', (0, 8), (10, 15), score=0.5),))
     shown = Reader(document._repr_html_())
     assert odd in shown.text.replace('T"><img src=x> 0.50', "")
-    assert set(shown.tags) == {"div", "style", "span"}
+    assert set(shown.tags) == {"div", "style", "span", "bdi"}
     report = Report(("</script><b>",))
     report.add(document, [document])
     whole = page("</title><i>", report.data(rounds=20))
@@ -220,9 +222,38 @@ def test_a_report_has_the_types_that_are_confused() -> None:
     report.add(gold, [answer])
     types = list(report.types)
     wrong = {
-        types[one["t"]]: [types[of] for of in one.get("c", [])] for one in report.sentences[0]["e"] if one["h"] == 2
+        types[one["t"]]: [types[of] for of, _ in one.get("c", [])] for one in report.sentences[0]["e"] if one["h"] == 2
     }
     assert wrong == {"Part": ["Sign"], "Sign": []}
+
+
+def test_the_score_of_what_is_predicted_twice_is_the_highest_in_any_order() -> None:
+    twice = (entity("Sign", (0, 16), score=0.9), entity("Sign", (0, 16), score=0.1))
+    for some in (twice, twice[::-1]):
+        report = Report(("a",))
+        report.add(Document("d", TEXT), [Document("d", TEXT, some)])
+        assert [one["s"] for one in report.sentences[0]["e"]] == [[0.9]]
+
+
+def test_a_document_without_sentences_is_drawn_as_it_is_scored() -> None:
+    gold = Document("d", TEXT, (entity("Sign", (0, 16)),), sentences=())
+    report = Report(("a",))
+    report.add(gold, [replace(gold, entities=())])
+    assert ["".join(text for text, *_ in one["c"]) for one in report.sentences] == [TEXT]
+    assert [one["h"] for one in report.sentences[0]["e"]] == [1]
+    assert report.evaluations[0].score().fn == 1
+    empty = Report(("a",))
+    empty.add(Document("d", ""), [Document("d", "")])
+    assert empty.sentences == []
+
+
+def test_white_space_does_not_tell_how_long_hidden_words_are() -> None:
+    columns = "Name:      Jo      BP\nName:      Barbara BP"
+    report = Report(("a",), with_text=False)
+    report.add(Document("d", columns, (entity("Sign", (19, 21)),)), [Document("d", columns)])
+    said = "".join(text for one in report.sentences for text, *_ in one["c"])
+    assert set(said.replace("•••", "")) == {" "}
+    assert "  " not in said
 
 
 def test_a_report_without_text_has_none() -> None:
@@ -259,6 +290,8 @@ def test_the_command_writes_one_file_that_fetches_nothing(tmp_path: Path) -> Non
     assert not re.search(r"""(src|href|url)\s*[=(]\s*["']?(https?:)?//""", whole)
     assert "default-src &#x27;none&#x27;" in whole
     assert len(data_of(whole)["sentences"]) > 5
+    assert gridner(*options, "--no-text", "--title", "", "--output", tmp_path / "shared.html").returncode == 0
+    assert "<title>A gridner report</title>" in (tmp_path / "shared.html").read_text(encoding="utf-8")
     again = gridner(*options, "--output", tmp_path / "report.html")
     assert again.returncode == 2
     assert "exists already" in again.stderr

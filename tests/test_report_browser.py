@@ -51,6 +51,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[sync_api.Page]":
         browser.close()
 
 
+def opened(page: "sync_api.Page", path: Path, report: Report) -> "sync_api.Page":
+    path.write_text(html_page("report", report.data(rounds=5)), encoding="utf-8")
+    other = page.context.new_page()
+    other.goto(path.as_uri())
+    return other
+
+
 def shown(page: "sync_api.Page") -> str:
     return str(page.inner_text("#count"))
 
@@ -151,6 +158,24 @@ def test_keys_step_through_what_is_shown(page: "sync_api.Page") -> None:
     assert page.input_value("#f-search") == "jk"
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.id") != "f-search"
+    assert page.input_value("#f-search") == "jk"  # what is shown is still what it says
+    page.fill("#f-search", "")
+    page.focus("#f-error")
+    page.keyboard.press("j")
+    assert page.inner_text("li.now .where") == "one"
+    assert page.input_value("#f-error") == "error0"  # the key is not for the list of choices
+
+
+def test_the_filters_do_not_cover_the_sentence_that_a_key_steps_to(page: "sync_api.Page") -> None:
+    for width in (1200, 800, 320):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.evaluate("document.activeElement.blur()")
+        for _ in range(5):
+            page.keyboard.press("j")
+        top = page.locator("li.now").bounding_box()["y"]
+        form = page.locator("#filters").bounding_box()
+        assert top >= max(0, form["y"] + form["height"]) - 1, width
+    page.set_viewport_size({"width": 1200, "height": 700})
 
 
 def test_only_what_is_near_the_screen_is_drawn(page: "sync_api.Page") -> None:
@@ -196,18 +221,72 @@ def test_curves_have_a_point_for_each_score(page: "sync_api.Page", tmp_path: Pat
     text = "Pain. Rash. Ache. Itch. Cold. Gout."
     at = [(start, start + 4) for start in range(0, len(text), 6)]
     gold = Document("one", text, tuple(entity("Sign", place) for place in at[::2]))
-    for scores, points, drawn in (([1.0] * 6, 1, 2), ([0.0] * 6, 1, 2), ([0.9, 0.8] * 3, 2, 2), ([3.0, 0.5] * 3, 2, 1)):
+    for scores, points, drawn in (([1.0] * 6, 1, 2), ([0.0] * 6, 1, 2), ([0.9, 0.8] * 3, 2, 1), ([3.0, 0.5] * 3, 2, 1)):
         answer = Document(
             "one", text, tuple(entity("Sign", place, score=score) for place, score in zip(at, scores, strict=True))
         )
         report = Report(("a",))
         report.add(gold, [answer])
-        (tmp_path / "curves.html").write_text(html_page("curves", report.data(rounds=5)))
-        other = page.context.new_page()
-        other.goto((tmp_path / "curves.html").as_uri())
+        other = opened(page, tmp_path / "curves.html", report)
         assert other.locator("#plots figure").count() == drawn
         assert other.locator("#plots figure").first.locator("circle").count() == points
         other.close()
+
+
+def test_curves_say_what_is_not_in_them(page: "sync_api.Page", tmp_path: Path) -> None:
+    text = "Pain. Rash. Ache. Itch. Cold. Gout."
+    at = [(start, start + 4) for start in range(0, len(text), 6)]
+    gold = Document("one", text, tuple(entity("Sign", place) for place in at))
+    some = [entity("Sign", place, score=0.9 if n < 2 else None) for n, place in enumerate(at)]
+    odd = [entity("Sign", place, score=3.0) for place in at]
+    sure = [entity("Sign", place, score=0.9) for place in at]
+    report = Report(("a", "b"))
+    report.add(gold, [Document("one", text, tuple(some)), Document("one", text, tuple(odd))])
+    other = opened(page, tmp_path / "report.html", report)
+    assert other.inner_text("#plots .said") == (
+        "Of A, 2 of 6 predictions have a score; only these are drawn. "
+        "Some scores of B are below 0 or above 1, so what they mean is not drawn. "
+        "What a score means is drawn for tenths with at least 5 entities; 2 in others are left out."
+    )
+    assert other.locator("#plots figure").count() == 1
+    other.close()
+    report = Report(("a", "b"))
+    report.add(gold, [Document("one", text, tuple(odd)), Document("one", text, tuple(sure))])
+    other = opened(page, tmp_path / "report.html", report)
+    assert other.locator("#plots figure").count() == 2  # what the scores of B mean
+    assert "A are below" in other.inner_text("#plots .said")
+    other.close()
+
+
+def test_what_is_found_too_is_not_confused(page: "sync_api.Page", tmp_path: Path) -> None:
+    sign, fever = entity("Sign", (0, 4)), entity("Fever", (0, 4))
+    report = Report(("a", "b"))
+    report.add(
+        Document("one", "Pain.", (sign,)), [Document("one", "Pain.", (sign, fever)), Document("one", "Pain.", (fever,))]
+    )
+    other = opened(page, tmp_path / "report.html", report)
+    assert other.inner_text("#confused tbody").split() == "Sign taken for Fever 0 1".split()
+    for value, expected in (("confused0", 0), ("confused1", 1)):
+        other.select_option("#f-error", value)
+        assert other.inner_text("#count").startswith(f"{expected} sentence")
+    other.close()
+
+
+def test_text_from_right_to_left_is_laid_out_so_whatever_a_label_says(page: "sync_api.Page", tmp_path: Path) -> None:
+    text = "500 מ״ג אקמול " * 12 + "אקמול"
+    report = Report(("a",))
+    gold = Document("one", text, tuple(entity("Dose", (n * 14, n * 14 + 7)) for n in range(12)), sentences=None)
+    report.add(gold, [Document("one", text)])
+    other = opened(page, tmp_path / "report.html", report)
+    block = other.locator(".g-block").first
+    assert block.evaluate("(one) => getComputedStyle(one).direction") == "rtl"
+    other.emulate_media(media="print")
+    other.set_viewport_size({"width": 700, "height": 900})
+    other.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    lefts = other.locator(".g-label").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().left)")
+    assert lefts
+    assert min(lefts) >= 0
+    other.close()
 
 
 def test_the_grid_of_a_sentence_opens(page: "sync_api.Page", tmp_path: Path) -> None:

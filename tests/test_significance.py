@@ -45,6 +45,14 @@ def test_resamples_without_entities_say_nothing() -> None:
     assert 0 < interval.left_out < 200
 
 
+def test_resamples_without_predictions_say_nothing_of_precision() -> None:
+    one = bootstrap(scored([(0,)] * 100, [(0,)] + [()] * 99))
+    assert (one["precision"].low, one["precision"].high) == (1.0, 1.0)
+    assert 250 < one["precision"].left_out < 500  # (99/100)^100 of 1,000
+    assert one["recall"].left_out == one["f1"].left_out == 0
+    assert one["recall"].low == 0.0
+
+
 def test_the_bootstrap_agrees_with_drawing_units_one_by_one() -> None:
     result = scored([(0, 1), (2,), (), (0, 2)] * 5, [(0,), (2, 1), (0,), (0, 2)] * 5)
     counts = unit_counts(result)

@@ -52,10 +52,15 @@ def packed_cells(
     labels: Sequence[str] | None = None,
     hidden: str | None = None,
 ) -> list[list[Any]]:
-    """The cells of a block for draw.js: a text, then a number for each bar; `hidden` stands for each word."""
+    """The cells of a block for draw.js: a text, then a number for each bar; `hidden` stands for each word.
+
+    White space that lines columns up would say how long the hidden words are, so a blank stands for all of it.
+    """
     packed: list[list[Any]] = []
     for cell in cells(text, span, entities, labels=labels):
-        shown = cell.text if hidden is None or cell.text.isspace() else hidden
+        shown = cell.text
+        if hidden is not None:
+            shown = " " if cell.text.isspace() else hidden
         bars = [bar.entity << 14 | bar.lane << 2 | bar.solid << 1 | bar.first for bar in cell.bars]
         if packed and not bars and len(packed[-1]) == 1:
             packed[-1][0] += shown
@@ -74,8 +79,15 @@ def block_html(text: str, span: Fragment, entities: Sequence[Entity], colours: M
         for bar in cell.bars:
             entity = entities[bar.entity]
             kind = "g-bar" if bar.solid else "g-bar g-gap"
-            label = f'<span class="g-label">{escape(label_of(entity))}</span>' if bar.first else ""
+            label = f'<span class="g-label"><bdi>{escape(label_of(entity))}</bdi></span>' if bar.first else ""
             style = f"--lane:{bar.lane};--colour:var(--g{colours[entity.type]})"
             bars.append(f'<span class="{kind}" aria-hidden="true" style="{style}">{label}</span>')
         parts.append(f'<span class="g-cell">{escape(cell.text)}{"".join(bars)}</span>' if bars else escape(cell.text))
+    said = "; ".join(f"{label_of(entity)}: {_words(text, entity)}" for entity in entities)
+    if said:
+        parts.append(f'<span class="g-said"> ({escape(said)})</span>')  # to those who hear the page
     return f'<div class="g-block" dir="auto" style="--lanes:{lanes}">{"".join(parts)}</div>'
+
+
+def _words(text: str, entity: Entity) -> str:
+    return " … ".join(text[fragment.start : fragment.end] for fragment in entity.fragments)

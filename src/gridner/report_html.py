@@ -19,7 +19,7 @@ from gridner.evaluate import Evaluation
 from gridner.html import asset, packed_cells
 from gridner.items import Item, by_sentence, items_of, overlap_of, shares_words, word_counts
 from gridner.report import evaluation_json
-from gridner.sentences import Sentence, sentences_of
+from gridner.sentences import sentences_of
 from gridner.significance import Unit, bootstrap, compare
 
 HIDDEN = "•••"  # a word of a report without text
@@ -54,11 +54,14 @@ class Report:
         golds = by_sentence(items_of(gold.text, sentences, gold.entities))
         found = [by_sentence(items_of(gold.text, sentences, answer.entities)) for answer in answers]
         scores = [_scores(gold.text, answer.entities) for answer in answers]
-        for place, sentence in enumerate(sentences):
+        spans = [Fragment(sentence.start, sentence.end) for sentence in sentences]
+        if not spans and any((golds, *found)):
+            spans = [Fragment(0, len(gold.text))]  # as they are scored
+        for place, span in enumerate(spans):
             sets = [golds.get(place, []), *(one.get(place, []) for one in found)]
             entities = _entities(sets, scores)
-            drawn = self._sentence(gold.text, number, sentence, entities)
-            if grids is not None and grids[place]:
+            drawn = self._sentence(gold.text, number, span, entities)
+            if grids is not None and sentences and grids[place]:
                 drawn["n"] = [self._grid(window) for window in grids[place]]
             self.sentences.append(drawn)
 
@@ -69,12 +72,10 @@ class Report:
         return window if self.with_text else {**window, "words": [HIDDEN] * len(window["words"])}
 
     def _sentence(
-        self, text: str, document: int, sentence: Sentence, entities: dict[Item, dict[str, Any]]
+        self, text: str, document: int, span: Fragment, entities: dict[Item, dict[str, Any]]
     ) -> dict[str, Any]:
         drawn = [Entity(item.type, item.fragments) for item in entities]
-        span = Fragment(
-            min([sentence.start, *(one.start for one in drawn)]), max([sentence.end, *(one.end for one in drawn)])
-        )
+        span = Fragment(min([span.start, *(one.start for one in drawn)]), max([span.end, *(one.end for one in drawn)]))
         for one in drawn:
             self.types.setdefault(one.type, len(self.types))
         labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
@@ -82,7 +83,7 @@ class Report:
         facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
         for fact, item in zip(facts, entities, strict=True):
             if not fact["h"] & GOLD and (others := _same_words(item, entities)):
-                fact["c"] = [self.types[other] for other in others]
+                fact["c"] = [[self.types[type], has] for type, has in others.items()]
         return {"d": document, "c": packed, "e": facts}
 
     def data(self, *, unit: Unit = "sentence", rounds: int = 1000, seed: int = 0) -> dict[str, Any]:
@@ -114,13 +115,16 @@ class Report:
         }
 
 
-def _same_words(item: Item, entities: Mapping[Item, Mapping[str, Any]]) -> list[str]:
-    """The types of gold entities of exactly these fragments."""
-    return [one.type for one, about in entities.items() if about["h"] & GOLD and one.fragments == item.fragments]
+def _same_words(item: Item, entities: Mapping[Item, Mapping[str, Any]]) -> dict[str, int]:
+    """The types of gold entities of exactly these fragments, and who has each."""
+    same = ((one.type, about["h"]) for one, about in entities.items() if one.fragments == item.fragments)
+    return {type: has for type, has in same if has & GOLD}
 
 
 def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Fragment, ...]], float]:
-    return {(one.type, extent(text, one)): one.score for one in entities if one.score is not None}
+    """Of what is predicted several times the highest."""
+    scored = sorted((one.score, one.type, extent(text, one)) for one in entities if one.score is not None)
+    return {(type, fragments): score for score, type, fragments in scored}
 
 
 def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, float]]) -> dict[Item, dict[str, Any]]:
@@ -157,7 +161,7 @@ def _overlap(item: Item, others: Sequence[Item]) -> str | None:
 
 def page(title: str, data: Mapping[str, Any]) -> str:
     """The whole file."""
-    script = asset("draw.js") + asset("grid.js") + asset("report.js")
+    script = "".join(map(asset, ("draw.js", "grid.js", "curves.js", "report.js")))
     parts = {
         "policy": escape("; ".join((*POLICY, f"script-src 'sha256-{_sha256(script)}'"))),
         "title": escape(title),

@@ -19,7 +19,10 @@ BLOCK = 64  # resamples drawn at a time, which bounds memory
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The middle `level` of what resampling gives. Resamples with neither gold nor predictions say nothing."""
+    """The middle `level` of what resampling gives.
+
+    Resamples where a measure is undefined say nothing: precision without predictions, recall without gold.
+    """
 
     low: float
     high: float
@@ -89,14 +92,14 @@ def bootstrap(
     random = np.random.default_rng(seed)
     sums = [random.multinomial(units, shares, size=len(block))[:, :-1] @ counts for block in _blocks(rounds)]
     drawn = np.concatenate(sums).astype(np.float64)
-    tp, fp, fn = drawn[drawn.any(axis=1)].T
-    measures = {"precision": _ratio(tp, tp + fp), "recall": _ratio(tp, tp + fn), "f1": _ratio(2 * tp, 2 * tp + fp + fn)}
+    tp, fp, fn = drawn.T
+    measures = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
     edges = [(1 - level) / 2, (1 + level) / 2]
-    left_out = rounds - len(tp)
     found = {}
-    for measure, values in measures.items():
+    for measure, (over, under) in measures.items():
+        values = over[under > 0] / under[under > 0]
         low, high = np.quantile(values, edges).tolist() if len(values) else (0.0, 0.0)
-        found[measure] = Interval(low, high, left_out)
+        found[measure] = Interval(low, high, rounds - len(values))
     return found
 
 

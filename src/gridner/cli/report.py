@@ -83,7 +83,7 @@ def report(
         golds,
         dict(zip(names, found, strict=True)),
         title=title or f"{' and '.join(names)} against {gold.name}",
-        own_title=title is not None,
+        own_title=bool(title),
         no_text=no_text,
         model=model,
         unit=unit,

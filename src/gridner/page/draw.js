@@ -26,7 +26,7 @@ const drawBlock = (cells, entities) => {
       const drawn = make("span", { class: solid ? "g-bar" : "g-bar g-gap", "aria-hidden": "true", "data-entity": number });
       drawn.style.setProperty("--lane", lanes.indexOf(lane));
       drawn.style.setProperty("--colour", one.colour);
-      if (first) drawn.append(make("span", { class: "g-label" }, ...one.label()));
+      if (first) drawn.append(make("span", { class: "g-label" }, make("bdi", {}, ...one.label())));
       cell.append(drawn);
       const words = said.get(number) ?? { text: "", gap: false };
       if (solid) words.text += words.gap ? ` … ${text}` : text;
@@ -40,10 +40,10 @@ const drawBlock = (cells, entities) => {
 };
 
 const fitLabels = (item) => { // a label that would leave the page ends where its word ends
-  const edge = item.getBoundingClientRect();
-  for (const label of item.querySelectorAll(".g-label")) {
-    label.removeAttribute("style");
-    const { left, right } = label.getBoundingClientRect();
-    if (right > edge.right || left < edge.left) Object.assign(label.style, { insetInlineStart: "auto", insetInlineEnd: "0" });
-  }
+  const edge = item.getBoundingClientRect(), labels = [...item.querySelectorAll(".g-label")];
+  for (const label of labels) label.removeAttribute("style");
+  const places = labels.map((label) => label.getBoundingClientRect()); // all are read before one is moved
+  labels.forEach((label, n) => {
+    if (places[n].right > edge.right || places[n].left < edge.left) Object.assign(label.style, { insetInlineStart: "auto", insetInlineEnd: "0" });
+  });
 };

@@ -71,15 +71,16 @@
   });
   const confused = new Map(); // type of gold, type of a wrong prediction on the same words → how often, by system
   for (const one of data.sentences.flatMap((sentence) => sentence.e)) {
-    for (const type of one.c ?? []) {
+    for (const [type, has] of one.c ?? []) {
       const name = `${data.types[type]} taken for ${data.types[one.t]}`;
       if (!confused.has(name)) confused.set(name, data.systems.map(() => 0));
-      data.systems.forEach((_, n) => { if (one.h & (2 << n)) confused.get(name)[n] += 1; });
+      data.systems.forEach((_, n) => { if (one.h & (2 << n) && !(has & (2 << n))) confused.get(name)[n] += 1; });
     }
   }
-  if (confused.size) {
+  const often = [...confused].filter(([, counts]) => counts.some(Boolean));
+  if (often.length) {
     const body = make("tbody");
-    for (const [name, counts] of [...confused].sort((a, b) => Math.max(...b[1]) - Math.max(...a[1]))) {
+    for (const [name, counts] of often.sort((a, b) => Math.max(...b[1]) - Math.max(...a[1]))) {
       body.append(make("tr", {}, make("th", { scope: "row" }, name), ...counts.map((count) => make("td", {}, count.toLocaleString("en")))));
     }
     const columns = NAMES.map((name) => make("th", { scope: "col" }, two ? name : "entities"));
@@ -89,50 +90,8 @@
   $("about").textContent = `${documents}, ${many(data.sentences.length, "sentence")}; ${data.systems.map((name, n) => (two ? `${NAMES[n]}: ${name}` : name)).join(", ")}`;
 
   // Curves
-  const plot = (caption, x, y, lines) => {
-    const [left, top, size] = [38, 8, 240];
-    const at = (point) => `${left + size * point[0]},${top + size * (1 - point[1])}`;
-    const picture = svg("svg", { width: left + size + 12, height: top + size + 36, role: "img", "aria-label": caption });
-    for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-      const across = top + size * (1 - share), along = left + size * share;
-      picture.append(svg("line", { x1: left, x2: left + size, y1: across, y2: across, stroke: "var(--line)" }));
-      picture.append(svg("text", { x: left - 5, y: across + 4, "text-anchor": "end" }, String(100 * share)));
-      picture.append(svg("text", { x: along, y: top + size + 14, "text-anchor": "middle" }, String(100 * share)));
-    }
-    picture.append(svg("text", { x: left + size / 2, y: top + size + 30, "text-anchor": "middle" }, x));
-    picture.append(svg("text", { x: 10, y: top + size / 2, transform: `rotate(-90 10 ${top + size / 2})`, "text-anchor": "middle" }, y));
-    lines.forEach(({ points, dots, dashed }, n) => {
-      const colour = dashed ? "var(--soft)" : `var(--g${n % COLOURS})`;
-      picture.append(svg("polyline", { points: points.map(at).join(" "), fill: "none", stroke: colour, "stroke-width": dashed ? 1 : 2, "stroke-dasharray": dashed ? "4 4" : "none" }));
-      if (dots) for (const point of points) { const [cx, cy] = at(point).split(","); picture.append(svg("circle", { cx, cy, r: 3.5, fill: colour })); }
-    });
-    const keys = lines.map(({ name }, n) => (name ? make("span", { style: `color:var(--g${n % COLOURS})` }, `■ ${name} `) : ""));
-    return make("figure", {}, picture, make("figcaption", {}, `${caption} `, ...keys));
-  };
-  const every = data.sentences.flatMap((sentence) => sentence.e);
-  const gold = every.filter((one) => one.h & 1).length;
-  const thinned = (points) => points.filter((_, n) => n % Math.ceil(points.length / 400) === 0 || n === points.length - 1);
-  const curves = data.systems.map((name, number) => {
-    const found = every.filter((one) => one.h & (2 << number) && one.s && one.s[number] !== null).map((one) => [one.s[number], one.h & 1]);
-    return { name: two ? NAMES[number] : "", found: found.sort((a, b) => b[0] - a[0]) };
-  }).filter(({ found }) => found.length > 1);
-  if (curves.length) {
-    const recall = curves.map(({ name, found }) => {
-      let right = 0; // entities of one score come together: a point for each score
-      const points = found.map(([score, ok], n) => { right += ok; return found[n + 1]?.[0] === score ? null : [right / Math.max(1, gold), right / (n + 1)]; });
-      return { name, dots: points.filter(Boolean).length < 8, points: thinned(points.filter(Boolean)) };
-    });
-    const shares = curves.every(({ found }) => found.every(([score]) => score >= 0 && score <= 1));
-    const calibrated = curves.map(({ name, found }) => {
-      const bins = Array.from({ length: 10 }, (_, n) => found.filter(([score]) => (score > n / 10 || !n) && score <= (n + 1) / 10));
-      const mean = (bin, place) => bin.reduce((sum, one) => sum + one[place], 0) / bin.length;
-      return { name, dots: true, points: bins.filter((bin) => bin.length >= 5).map((bin) => [mean(bin, 0), mean(bin, 1)]) };
-    });
-    $("plots").append(plot("Precision and recall of what was predicted, by falling score.", "recall, %", "precision, %", recall));
-    if (shares) $("plots").append(plot("How often entities with such a score are right.", "score, %", "right, %", [...calibrated, { points: [[0, 0], [1, 1]], dashed: true }]));
-    else $("plots").append(make("p", {}, "Some scores are below 0 or above 1, so what they mean is not drawn."));
-    $("curves").hidden = false;
-  }
+  $("plots").append(...drawCurves(data, NAMES));
+  $("curves").hidden = !$("plots").firstChild;
 
   // Filters
   const right = (one, n) => one.h & 1 && one.h & (2 << n);
@@ -151,7 +110,7 @@
       [`wrong${n}`]: [`wrong${of}`, (one) => wrong(one, n), n],
       [`wrong-right${n}`]: [`wrong, head and tail right${of}`, (one) => wrong(one, n) && one.x[n], n],
       [`wrong-wrong${n}`]: [`wrong, head or tail too${of}`, (one) => wrong(one, n) && !one.x[n], n],
-      [`confused${n}`]: [`right words, wrong type${of}`, (one) => wrong(one, n) && one.c, n],
+      [`confused${n}`]: [`right words, wrong type${of}`, (one) => wrong(one, n) && one.c?.some(([, has]) => !(has & (2 << n))), n],
       [`right${n}`]: [`right${of}`, (one) => right(one, n), n],
     });
   });
@@ -265,23 +224,27 @@
   $("filters").addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.id === "f-search") { if (event.key === "Escape") event.target.blur(); return; }
-    if (event.target.tagName === "SELECT") return;
+    if (event.target.id === "f-search") { if (event.key === "Escape") { event.preventDefault(); event.target.blur(); } return; }
+    if (event.target.tagName === "SELECT") { if (!"jk/".includes(event.key)) return; event.preventDefault(); } // not for its list
     if (event.key === "g") { const grid = list.children[now]?.querySelector("details"); if (grid) grid.open = !grid.open; }
     else if (event.key === "j") step(1);
     else if (event.key === "k") step(-1);
     else if (event.key === "/") { event.preventDefault(); $("f-search").focus(); }
   });
-  window.addEventListener("resize", () => { for (const item of list.children) if (item.firstChild) fitLabels(item); });
+  const measure = () => list.style.setProperty("--filters", getComputedStyle($("filters")).position === "sticky" ? `${$("filters").offsetHeight}px` : "0px");
+  window.addEventListener("resize", () => { measure(); for (const item of list.children) if (item.firstChild) fitLabels(item); });
   window.addEventListener("beforeprint", () => {
     watcher.disconnect();
     for (const item of list.children) if (!item.firstChild) fillItem(item);
     for (const label of list.querySelectorAll(".g-label")) label.removeAttribute("style");
   });
   window.addEventListener("afterprint", () => {
+    const items = [...list.children].filter((item) => !item.querySelector("details[open]"));
+    const heights = items.map((item) => item.getBoundingClientRect().height);
+    items.forEach((item, n) => { item.style.minHeight = `${heights[n]}px`; item.replaceChildren(); });
     watch();
-    for (const item of list.children) fitLabels(item);
   });
+  measure();
   $("f-error").value = two ? "error" : "error0";
   apply();
 })();
