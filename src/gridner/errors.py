@@ -4,6 +4,7 @@
     ├── InvalidError    an object that cannot exist: a fragment past the end, a mention outside its sentence
     ├── FormatError     a file that is not what its format says
     ├── OutputError     a place that cannot or must not be written
+    │   └── InUseError  a folder that another process writes to
     ├── MismatchError   gold and predictions that are not about the same texts
     └── UsageError      a request that makes no sense: an unknown format, an unknown type
 
@@ -30,6 +31,10 @@ class FormatError(GridnerError):
 
 class OutputError(GridnerError):
     """A place that cannot or must not be written."""
+
+
+class InUseError(OutputError):
+    """A folder that another process writes to."""
 
 
 class MismatchError(GridnerError):

@@ -13,11 +13,16 @@ from gridner.cli import app
 from gridner.cli.experiment import find_parts
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, Notes, OutputError, UsageError
+from gridner.evaluate import evaluate
 from gridner.experiment.experiments import EXPERIMENTS, check_call, run_experiment
+from gridner.experiment.rows import changed
+from gridner.experiment.search import _chosen_by
 from gridner.experiment.study import Study
+from gridner.experiment.systems import System
 from gridner.formats import write
 from gridner.parts import part_of
 from gridner.training.stopping import Stopped
+from gridner.training.task import Task, alone
 from small import documents, tiny_config
 
 
@@ -104,6 +109,109 @@ def test_where_every_run_fails_nothing_is_written(tmp_path: Path, monkeypatch: p
         assert some.failures
     assert (tmp_path / "comparison.md").read_text() == "as it was"
     assert not (tmp_path / "overlap.md").exists()
+    some = study(tmp_path / "other")
+    assert run_experiment("comparison", some) == ""
+    assert "Failed" not in run_experiment("statistics", some)  # needs no training
+    assert json.loads((tmp_path / "other" / "statistics.json").read_text())["failed"] == {}
+
+
+def test_what_fails_in_one_experiment_is_no_matter_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = gridner.training.run.train
+
+    def failing(task: Task, **options: object) -> object:
+        if "rounds-1" in str(task.output):
+            raise RuntimeError("out of memory")
+        return train(task, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(gridner.training.run, "train", failing)
+    (tmp_path / "ablation.md").write_text("as it was")
+    some = study(tmp_path, rows=["TOE", "rounds-1"])
+    assert "100.00" in run_experiment("comparison", some) or (tmp_path / "comparison.md").is_file()
+    assert run_experiment("ablation", some) == ""
+    assert (tmp_path / "ablation.md").read_text() == "as it was"
+    assert "Failed" not in run_experiment("overlap", some)
+
+
+def test_a_run_of_another_process_is_left_to_it(tmp_path: Path) -> None:
+    some = study(tmp_path)
+    with alone(tmp_path / "runs" / "toe" / "seed-1"):
+        run_experiment("comparison", some)
+    assert list(some.failures) == ["toe/seed-1"]
+    assert "another process trains there" in some.failures["toe/seed-1"]
+    assert [row[:2] for row in table(tmp_path, "comparison")] == [["TOE", 0], ["W2NER", 1]]
+    again = study(tmp_path)
+    run_experiment("comparison", again)
+    assert not again.failures
+
+
+def test_decoding_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object, **__: object) -> object:
+        raise RuntimeError("out of memory")
+
+    run_experiment("comparison", study(tmp_path, rows=["TOE"]))
+    monkeypatch.setattr("gridner.experiment.keeping.predictions", failing)
+    some = study(tmp_path, rows=["best", "k-1"])
+    run_experiment("ablation", some)
+    assert some.failures == {"k-1/seed-1": "RuntimeError: out of memory"}
+    assert [row[1] for row in table(tmp_path, "ablation")] == [1, 0]
+
+
+def test_progress_is_that_of_all_experiments(tmp_path: Path) -> None:
+    seen: list[tuple[str, int]] = []
+
+    def watch(name: str, _: object, later: int) -> None:
+        seen.append((name, later))
+
+    run_experiment("comparison", study(tmp_path, rows=["W2NER"]))
+    some = study(tmp_path, rows=["TOE", "W2NER", "best", "rounds-1", "k-1"], watch=watch)
+    names = ["comparison", "ablation"]
+    check_call(names, some)
+    for name in names:
+        run_experiment(name, some)
+    assert seen == [
+        ("[1/3] toe/seed-1", 1),  # W2NER is finished
+        ("[2/3] w2ner/seed-1", 1),
+        ("[2/3] toe/seed-1", 1),  # the ablation needs it, too
+        ("[3/3] rounds-1/seed-1", 0),
+    ]
+
+
+def test_what_was_said_of_a_run_is_said_again(tmp_path: Path) -> None:
+    said = []
+    for _ in range(2):
+        some = study(tmp_path, rows=["best", "k-1", "rounds-1"])
+        run_experiment("ablation", some)
+        said.append({what: count for what, count, _ in some.notes})
+    assert said[0] == said[1]
+    assert any("calibrate" in what for what in said[1])
+
+
+def test_predictions_that_are_gone_are_made_again(tmp_path: Path) -> None:
+    run_experiment("comparison", study(tmp_path, rows=["TOE"]))
+    before = table(tmp_path, "comparison")
+    (tmp_path / "runs" / "toe" / "seed-1" / "test.jsonl").unlink()
+    run_experiment("comparison", study(tmp_path, rows=["TOE"]))
+    assert table(tmp_path, "comparison") == before
+
+
+@pytest.mark.parametrize("found", ["run", "file", "folder"])
+def test_what_is_in_the_way_is_found_before_the_first_training_of_any(tmp_path: Path, found: str) -> None:
+    if found == "run":
+        (tmp_path / "runs" / "rounds-1" / "seed-1").mkdir(parents=True)
+        (tmp_path / "runs" / "rounds-1" / "seed-1" / "mine").write_text("mine")
+    elif found == "file":
+        (tmp_path / "ablation.md").write_text("mine")
+    else:
+        (tmp_path / "ablation.png").mkdir()
+    with pytest.raises(OutputError, match=r"rounds-1|ablation"):
+        check_call(["comparison", "ablation"], study(tmp_path, rows=["TOE", "rounds-1"]))
+
+
+def test_an_encoder_that_is_not_there_is_one_error(tmp_path: Path) -> None:
+    some = study(tmp_path, seeds=(1, 2))
+    some.config = changed(some.config, {"model.encoder": "/nowhere"})
+    with pytest.raises(UsageError, match="encoder /nowhere"):
+        check_call(["comparison"], some)
 
 
 @pytest.mark.parametrize("stopped", [False, True])
@@ -172,13 +280,45 @@ def test_a_wish_to_stop_is_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not some.failures
 
 
-def test_a_search_keeps_the_best_of_each_set(tmp_path: Path) -> None:
-    run_experiment("search", study(tmp_path, rows=["batch", "warm"]))
+def test_a_search_scores_each_set_on_dev_and_on_test(tmp_path: Path) -> None:
+    run_experiment("search", study(tmp_path, rows=["batch"]))
+    found = json.loads((tmp_path / "search.json").read_text())["tables"][0]
+    assert [row[0].removesuffix(" ← chosen") for row in found["rows"]] == ["toe", "batch-12", "batch-16"]
+    assert {"dev F1", "test F1"} <= set(found["columns"])
+    assert sum("← chosen" in row[0] for row in found["rows"]) == 1
+
+
+def test_a_search_keeps_what_is_better_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dev = {"toe": 0.5, "batch-12": 0.6, "batch-16": 0.4, "batch-12+warm-0": 0.1, "batch-12+warm-0.4": 0.6}
+    planned: list[int] = []
+
+    def train(some: Study, wanted: dict[str, object]) -> dict[str, list[Path]]:
+        planned.append(len(wanted))
+        some.asked |= dict.fromkeys(wanted, True)
+        return {name: [] for name in wanted}
+
+    monkeypatch.setattr(Study, "train", train)
+    monkeypatch.setattr("gridner.experiment.search._chosen_by", lambda system, _: dev[system.name])
+    some = study(tmp_path, rows=["batch", "warm"])
+    check_call(["search"], some)
+    assert len(some.planned) + some.unnamed == len(dev)  # warm-0.1 is what the settings have
+    run_experiment("search", some)
+    assert planned == [3, 2]
     found = json.loads((tmp_path / "search.json").read_text())
-    assert set(found["best"]) == {"train.batch_size", "train.warmup"}
-    rows = found["tables"][0]["rows"]
-    assert sum("← chosen" in row[0] for row in rows) == 1
-    assert {row[0].split("+")[0].removesuffix(" ← chosen") for row in rows} <= {"batch-12", "batch-16"}
+    assert found["best"] == {"train.batch_size": 12}
+    assert [row[0] for row in found["tables"][0]["rows"]] == [
+        "toe", "batch-12 ← chosen", "batch-16", "batch-12+warm-0", "batch-12+warm-0.4",
+    ]  # fmt: skip
+
+
+def test_a_search_chooses_as_the_epoch_is_chosen(tmp_path: Path) -> None:
+    """Where dev has no discontinuous entity a wrong one counts as an error, not as an F1 of 0 beside."""
+    text = "Pain and fever."
+    flat = (Entity("Sign", (Fragment(0, 4),)), Entity("Sign", (Fragment(9, 14),)))
+    gap = Entity("Sign", (Fragment(0, 4), Fragment(9, 14)))
+    evaluation = evaluate([Document("d", text, flat)], [Document("d", text, (*flat, gap))])
+    system = System("a", {"dev": [evaluation]})
+    assert _chosen_by(system, changed(tiny_config(), {"train.best_by": "mean"})) == pytest.approx(0.8)
 
 
 def test_speed_is_measured_beside_the_encoder(tmp_path: Path) -> None:
@@ -237,7 +377,7 @@ def test_tables_come_from_a_command(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "study"
     given = ("--system", f"a={data}", "--system", f"b={data / 'test.jsonl'}", "--rows", "a,b")
     text = run("statistics", "--data", data, "--output", out, "--config", "tiny", "--paper", "cadec")
-    assert "| entities | 11 |" in text
+    assert "| entities | 22 | 11 |" in text  # of all, and of train
     assert "4,430" in text
     text = run("comparison", "errors", "--data", data, "--output", out, "--config", "tiny", *given, "--seeds", 1, 2, 3)
     assert "| a | 1 | 100.00† |" in text
@@ -254,7 +394,10 @@ def test_tables_come_from_a_command(data: Path, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["nonsense"], "experiment 'nonsense', expected some of statistics"),
-        (["1"], "no experiment"),
+        (["1"], "experiment '1', expected some of statistics"),
+        (["--seeds", "1", "2"], "no experiment"),
+        (["comparison", "--system", "..=/tmp"], "a printable name that has no /"),
+        (["comparison", "--system", "a=/tmp", "--system", "a =/tmp"], "--system a twice"),
         (["comparison", "--system", "a"], "--system 'a', expected NAME=PATH"),
         (["comparison", "--system", "../a=/tmp"], "a printable name that has no /"),
         (["comparison", "--system", "a\nb=/tmp"], "a printable name that has no /"),
@@ -274,6 +417,36 @@ def test_wrong_calls_are_one_line(data: Path, tmp_path: Path, arguments: list[st
         run(*arguments, "--data", data, "--output", tmp_path / "study", *more)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_output_is_not_among_the_documents(data: Path) -> None:
+    (data / "train").mkdir()
+    (data / "train.jsonl").rename(data / "train" / "train.jsonl")
+    with pytest.raises(UsageError, match="inside the train documents"):
+        run("statistics", "--data", data, "--output", data / "train" / "study", "--config", "tiny")
+
+
+def test_what_is_finished_is_shown_whatever_ends_the_rest(data: Path, tmp_path: Path) -> None:
+    def stopping(*_: object, **__: object) -> object:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gridner.training.run, "train", stopping)
+        call = [
+            "experiment",
+            "statistics",
+            "comparison",
+            "--data",
+            data,
+            "--output",
+            tmp_path / "s",
+            "--config",
+            "tiny",
+        ]
+        done = CliRunner().invoke(app, list(map(str, call)))
+    assert done.exit_code == 130
+    assert "# Statistics (Table 1)" in done.stdout
+    assert "interrupted, what was finished is kept; go on with" in done.stderr
 
 
 def test_parts_are_found_by_their_names(tmp_path: Path) -> None:

@@ -4,13 +4,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import MismatchError, Notes, UsageError
 from gridner.evaluate import ERRORS
 from gridner.experiment import paper, tables
+from gridner.experiment.figure import Bars
 from gridner.experiment.rows import ABLATION, SEARCH, ablation_rows, changed, chosen, w2ner_of
 from gridner.experiment.systems import System, runs_below, system_of
 from gridner.experiment.table import Table
@@ -87,13 +91,15 @@ def test_every_table_has_dev_and_test(systems: list[System]) -> None:
 
 def test_a_comparison_has_its_significance_test_on_both_parts(systems: list[System]) -> None:
     outcome = tables.comparison(systems, ["dev", "test"], None)
-    rows = outcome.tables[1].rows
+    rows = outcome.tables[1].plain()["rows"]
     assert [(row[1], row[2]) for row in rows] == [
         (part, entities) for part in ("dev", "test") for entities in ("all", "discontinuous only")
     ]
     assert rows[0][0] == "knows against flat"
     assert rows[0][3] == 100.0
-    assert all(0 < float(str(p)) <= 1 for p in rows[0][6:])
+    assert rows[0][5] == pytest.approx(rows[0][3] - rows[0][4]["mean"])  # numbers, for machines
+    assert all(0 < p <= 1 for p in rows[0][6:])
+    assert f"| {rows[0][5]:+.2f} " in outcome.tables[1].markdown()
 
 
 def test_the_significance_test_also_swaps_whole_documents(tmp_path: Path) -> None:
@@ -105,9 +111,30 @@ def test_the_significance_test_also_swaps_whole_documents(tmp_path: Path) -> Non
     some = {name: part_of([gold], notes=Notes(), name=name) for name in ("train", "dev")}
     knows = system_of("knows", [write(tmp_path / "knows", {"dev": [gold]})], some)
     silent = system_of("silent", [write(tmp_path / "silent", {"dev": [replace(gold, entities=())]})], some)
-    row = tables.comparison([knows, silent], ["dev"], None).tables[1].rows[0]
-    assert float(str(row[6])) == pytest.approx(2 / 2**5, abs=0.02)  # five sentences that differ
-    assert row[7] == "1.0000"  # one document: swapped or not, the difference is as large
+    rows = tables.comparison([knows, silent], ["dev"], None).tables[1].plain()["rows"]
+    assert [row[2] for row in rows] == ["all"]  # nobody has a discontinuous one
+    assert rows[0][6] == pytest.approx(2 / 2**5, abs=0.02)  # five sentences that differ
+    assert rows[0][7] == 1.0  # one document: swapped or not, the difference is as large
+
+
+def test_many_systems_can_be_told_apart_in_a_figure(tmp_path: Path) -> None:
+    many = {f"system number {n}, which has a long name": [float(n), None] for n in range(8)}
+    figure = Bars("T", "F1", ["a", "b"], many)
+    drawn: list[Figure] = []
+    save = Figure.savefig
+
+    def saved(self: Figure, *args: Any, **more: Any) -> None:
+        drawn.append(self)
+        save(self, *args, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", saved)
+        figure.draw(tmp_path / "f.png")
+    patches = [bars.patches[0] for bars in drawn[0].axes[0].containers if isinstance(bars, BarContainer)]
+    assert len({(one.get_facecolor(), one.get_hatch()) for one in patches}) == len(many)
+    legend = drawn[0].legends[0].get_window_extent()
+    assert legend.x0 >= 0
+    assert legend.x1 <= drawn[0].bbox.x1
 
 
 def test_error_shares_sum_to_100(systems: list[System]) -> None:

@@ -141,10 +141,11 @@ def print_notes(notes: Notes, of: str = "") -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for what, count, places in notes:
         console.print(f"note: {of}{': ' if of else ''}{count:,} × {what}", markup=False)
-        for place in places[:SHOWN_PLACES]:
+        shown = places[:SHOWN_PLACES]
+        for place in shown:
             console.print(f"      {place}", markup=False)
-        if count > SHOWN_PLACES:
-            console.print(f"      … and {count - SHOWN_PLACES:,} more", markup=False)
+        if shown and count > len(shown):
+            console.print(f"      … and {count - len(shown):,} more", markup=False)
 
 
 def notes_json(notes: Notes) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -25,7 +25,7 @@ from gridner.cli.common import (
     print_notes,
 )
 from gridner.cli.live import Live
-from gridner.errors import Notes, UsageError
+from gridner.errors import GridnerError, Notes, UsageError
 from gridner.lexicon import Lexicon, read_lexicon
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def experiment(
     config: Annotated[
         str, typer.Option("--config", help="A TOML file, or craft, cadec, share13, share14, tiny.")
     ] = "craft",
-    seeds: Annotated[str, typer.Option("--seeds", help="Train once with each: 1 2 3, or 1,2,3.")] = "1,2,3",
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", help="Train once with each: 1 2 3, or 1,2,3 (default: 1 2 3).")
+    ] = None,
     rows: Annotated[
         list[str] | None,
         typer.Option(
@@ -99,14 +101,16 @@ def experiment(
     from gridner.experiment.experiments import EXPERIMENTS, check_call, run_experiment
     from gridner.experiment.study import Study
     from gridner.parts import part_of
+    from gridner.training.stopping import Stopped
 
-    wanted = [name for name in names if not name.isdigit()]  # --seeds 1 2 3 leaves 2 and 3 here
-    numbers = [*seeds.split(","), *(name for name in names if name.isdigit())]
+    more = [name for name in names if name.isdigit() and seeds is not None]  # --seeds 1 2 3 leaves 2 and 3 here
+    wanted = [name for name in names if name not in more]
+    numbers = [*(seeds or "1,2,3").split(","), *more]
     wanted = list(EXPERIMENTS) if wanted == ["all"] else wanted
     for name in wanted:
         if name not in EXPERIMENTS:
             raise UsageError(f"experiment {name!r}, expected some of {NAMES}")
-    if not wanted:
+    if not wanted:  # --seeds 1 2
         raise UsageError(f"no experiment, expected some of {NAMES}")
     chosen = read_config(config, [*(settings or []), f"train.seeds=[{','.join(numbers)}]"])
     if chosen.model.architecture != "toe":
@@ -117,13 +121,17 @@ def experiment(
     notes = Notes()
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
     others = Reading(format, None, None, None, types, sentences, lenient)
+    places = find_parts(data)
+    _check_outside(output, places)
     parts = {
         name: part_of(
             (reading if name == "train" else others).documents(path, notes, what="read"), notes=notes, name=name
         )
-        for name, path in find_parts(data).items()
+        for name, path in places.items()
     }
     command = shlex.join(["gridner", *sys.argv[1:]])
+    texts: dict[str, str] = {}
+    said, error = "", None
     with Live(resume=False, quiet=False) as live:
         study = Study(
             config=chosen,
@@ -141,33 +149,43 @@ def experiment(
             say=live.say,
             notes=notes,
         )
-        check_call(wanted, study)
-        texts = {
-            name: text for name, text in zip(wanted, _run(study, wanted, run_experiment, command), strict=True) if text
-        }
-    for text in texts.values():
-        typer.echo(text)
-    print_notes(notes)
-    if texts:
-        typer.echo(f"written to {output}: {', '.join(f'{name}.md, .json, .png' for name in texts)}", err=True)
+        try:  # whatever ends it, what was found until then is shown
+            check_call(wanted, study)
+            for name in wanted:
+                texts[name] = run_experiment(name, study)
+        except Stopped:
+            said = "stopped, the state is saved"
+        except KeyboardInterrupt:
+            said = "interrupted, what was finished is kept"
+        except GridnerError as found:
+            error = found
+    _print(study, {name: text for name, text in texts.items() if text})
+    if error is not None:
+        raise error
+    if said:
+        typer.echo(f"gridner: {said}; go on with: {command}", err=True)
+        raise typer.Exit(130)
     if study.failures:
-        for run, why in study.failures.items():
-            typer.echo(f"gridner: {run} failed: {why}", err=True)
         raise typer.Exit(1)
 
 
-def _run(study: Study, names: Sequence[str], run: Callable[[str, Study], str], command: str) -> list[str]:
-    """The Markdown of each experiment. A wish to stop is heeded; what is done is kept."""
-    from gridner.training.stopping import Stopped
+def _print(study: Study, texts: Mapping[str, str]) -> None:
+    for text in texts.values():
+        typer.echo(text)
+    print_notes(study.notes)
+    if texts:
+        typer.echo(f"written to {study.output}: {', '.join(f'{name}.md, .json, .png' for name in texts)}", err=True)
+    runs: dict[str, list[str]] = {}
+    for run, why in study.failures.items():
+        runs.setdefault(why, []).append(run)
+    for why, some in runs.items():
+        typer.echo(f"gridner: {', '.join(some)} failed: {why}", err=True)
 
-    try:
-        return [run(name, study) for name in names]
-    except Stopped:
-        said = "stopped, the state is saved"
-    except KeyboardInterrupt:
-        said = "interrupted, what was finished is kept"
-    typer.echo(f"gridner: {said}; go on with: {command}", err=True)
-    raise typer.Exit(130)
+
+def _check_outside(output: Path, places: Mapping[str, Path]) -> None:
+    for name, path in places.items():
+        if path.is_dir() and output.resolve().is_relative_to(path.resolve()):
+            raise UsageError(f"--output {output}: inside the {name} documents of {path}, expected another folder")
 
 
 def find_parts(data: Path) -> dict[str, Path]:
@@ -191,12 +209,12 @@ def find_parts(data: Path) -> dict[str, Path]:
 def _given(systems: Sequence[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in systems:
-        name, equals, path = text.partition("=")
-        if not equals or not name.strip() or not path or "/" in name or not name.isprintable():
+        name, equals, path = (part.strip() for part in text.partition("="))
+        if not equals or not name or not path or "/" in name or name.startswith(".") or not name.isprintable():
             raise UsageError(f"--system {text!r}, expected NAME=PATH, with a printable name that has no /")
         if not Path(path).exists():
             raise UsageError(f"--system {name}: {path} not found, expected predictions, a model or a folder of runs")
         if name in found:
             raise UsageError(f"--system {name} twice, expected each name once")
-        found[name.strip()] = Path(path)
+        found[name] = Path(path)
     return found

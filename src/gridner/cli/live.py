@@ -39,7 +39,9 @@ class Live:
         self.bar.stop()
 
     def watch(self, name: str, config: TrainConfig, later: int) -> Line | None:
-        """Who watches a run; `later` are to come after it."""
+        """Who watches a run; `later` are to come after it. The line of the run before goes."""
+        for task in self.bar.task_ids:
+            self.bar.remove_task(task)
         return None if self.quiet else Line(self, name, config, later)
 
     def say(self, text: str) -> None:

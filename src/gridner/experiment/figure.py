@@ -11,6 +11,8 @@ from typing import Any
 from gridner.significance import Spread
 
 COLOURS = ("#0b6e99", "#c4541a", "#5a8f3c", "#8a5a9e", "#b08900", "#777777")
+HATCHES = ("", "///", "...", "xxx")  # where the colours come again
+LEGEND = 95  # letters that a line of the legend has room for
 ACROSS = 6  # groups that stand beside each other at most
 LETTERS = 105  # that names below an axis have room for
 
@@ -46,7 +48,9 @@ class Bars:
             ]
             places, means, deviations = zip(*present, strict=True) if present else ((), (), ())
             colour = COLOURS[number % len(COLOURS)]
+            hatch = HATCHES[number // len(COLOURS) % len(HATCHES)]
             style: dict[str, Any] = {"color": colour, "label": _plain(name), "ecolor": "#333333", "capsize": 2}
+            style |= {"hatch": hatch, "edgecolor": "white", "linewidth": 0} if hatch else {}
             if lying:
                 axes.barh(places, means, height, xerr=deviations, **style)
             else:
@@ -64,7 +68,8 @@ class Bars:
         alone = any(value.runs == 1 for value in spreads)
         axes.set_title(f"{self.title}{' (bars without whiskers: one run)' if alone else ''}", fontsize=10)
         if len(self.series) > 1:
-            figure.legend(loc="outside lower center", ncols=min(4, len(self.series)), frameon=False, fontsize=8)
+            columns = max(1, min(4, len(self.series), LEGEND // (max(map(len, self.series)) + 6)))
+            figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
         figure.savefig(path, format="png")
 
 

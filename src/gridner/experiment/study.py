@@ -9,26 +9,22 @@ A run that is there and finished is not made again; one that was stopped is gone
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridner.calibration import Calibration
 from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
-from gridner.errors import GridnerError, Notes, OutputError, UsageError
+from gridner.errors import GridnerError, InUseError, Notes, OutputError, UsageError
+from gridner.experiment.keeping import Again, kept, recall
 from gridner.experiment.paper import Corpus
 from gridner.experiment.systems import SCORED, System, runs_below, system_of
-from gridner.formats.files import write_text, write_whole
 from gridner.lexicon import Lexicon
 from gridner.loading import load
 from gridner.parts import Part
 from gridner.recognizer import Recognizer
-from gridner.tuning import Replayed, answers, predictions, settled
 
 if TYPE_CHECKING:
     from gridner.training.loop import Watcher
@@ -54,45 +50,67 @@ class Study:
     command: str = ""
     watch: Callable[[str, Config, int], Watcher | None] = lambda name, config, later: None  # noqa: ARG005
     say: Callable[[str], None] = lambda text: None  # noqa: ARG005
-    failures: dict[str, str] = field(default_factory=dict)  # run → what went wrong
-    done: set[Path] = field(default_factory=set)  # runs that there are
     notes: Notes = field(default_factory=Notes)
+    failures: dict[str, str] = field(default_factory=dict)  # run → what went wrong
+    asked: dict[str, bool] = field(default_factory=dict)  # run or system → whether there is something to show of it
     scored_given: dict[str, System] = field(default_factory=dict)
+    planned: dict[str, Config] = field(default_factory=dict)  # trainings by name
+    unnamed: int = 0  # more of them, whose names follow from how the others go
+    begun: set[str] = field(default_factory=set)  # runs that had their turn
+    there: set[str] = field(default_factory=set)  # runs that are finished
 
     @property
     def scored(self) -> list[str]:
         """The parts that systems are scored on."""
         return [name for name in SCORED if name in self.parts]
 
+    def plan(self, wanted: Mapping[str, Config], *, unnamed: int = 0) -> None:
+        """Say what is to be trained: what would stop one of these is found now, and progress is that of all."""
+        self._check(wanted)
+        self.planned |= wanted
+        self.unnamed += unnamed
+
     def train(self, wanted: Mapping[str, Config]) -> dict[str, list[Path]]:
         """The folders of all finished runs, by name: each of the settings with every seed. Failures are kept aside."""
         from gridner.training.run import train
         from gridner.training.stopping import Stopped
 
+        self._check(wanted)
+        self.unnamed = max(0, self.unnamed - len(wanted.keys() - self.planned.keys()))
+        self.planned |= wanted
         found: dict[str, list[Path]] = {name: [] for name in wanted}
-        runs = [(name, seed) for name in wanted for seed in self.seeds]
-        tasks = [
-            self._task(f"{name}/seed-{seed}", wanted[name], len(runs) - n - 1) for n, (name, seed) in enumerate(runs)
-        ]
-        self._check(tasks, [seed for _, seed in runs])
-        for number, (task, (name, seed)) in enumerate(zip(tasks, runs, strict=True)):
+        for name, seed in ((name, seed) for name in wanted for seed in self.seeds):
             label = f"{name}/seed-{seed}"
-            if label in self.failures:
-                continue
-            notes = Notes()
-            watcher = self.watch(f"[{number + 1}/{len(runs)}] {label}", task.config, task.later)
-            try:
-                train(task, seed=seed, resume=True, watcher=watcher, notes=notes)
-            except (Stopped, OutputError):  # the folder is not ours to write to
-                raise
-            except Exception as error:  # one that fails must not take the others with it
-                self.failures[label] = _one_line(error)
-                self.say(f"{label} failed: {_one_line(error)}")
-            else:
-                found[name].append(task.output)
-                self.done.add(task.output)
-            self._note(notes)
+            self.begun.add(label)
+            if label not in self.failures:
+                task = self._task(label, wanted[name], self._later())
+                total = len(self.seeds) * (len(self.planned) + self.unnamed)
+                watcher = self.watch(f"[{len(self.begun)}/{total}] {label}", task.config, task.later)
+                notes = Notes()
+                try:
+                    facts = train(task, seed=seed, resume=True, watcher=watcher, notes=notes)
+                except InUseError as error:  # two commands may share the work
+                    self._fail(label, error)
+                except (Stopped, OutputError):  # the folder is not ours to write to
+                    raise
+                except Exception as error:  # one that fails must not take the others with it
+                    self._fail(label, error)
+                else:
+                    found[name].append(task.output)
+                    self.there.add(label)
+                    recall(notes, facts.get("notes", {}))
+                self._note(notes)
+            self.asked[label] = label not in self.failures
         return found
+
+    def _fail(self, label: str, error: Exception) -> None:
+        self.failures[label] = _one_line(error)
+        self.say(f"{label} failed: {_one_line(error)}")
+
+    def _later(self) -> int:
+        """How many trainings are still to come."""
+        runs = {f"{name}/seed-{seed}" for name in self.planned for seed in self.seeds}
+        return len(runs - self.begun - self.there) + len(self.seeds) * self.unnamed
 
     def _task(self, label: str, config: Config, later: int) -> Task:
         from gridner.training.task import Task
@@ -109,17 +127,33 @@ class Study:
             command=self.command,
         )
 
-    def _check(self, tasks: Sequence[Task], seeds: Sequence[int]) -> None:
-        """Documents that make no sense and folders of other runs are found before the first training."""
-        from gridner.training.snapshot import read_state
-        from gridner.training.task import SNAPSHOT, check_parts, finished, identity_of
+    def check_parts(self) -> None:
+        """Documents that make no sense to train on are found before that."""
+        from gridner.training.task import check_parts
 
+        check_parts(self._task("", self.config, 0), Notes())
+
+    def _check(self, wanted: Mapping[str, Config]) -> None:
+        """Documents that make no sense, folders of other runs and encoders that are not to be had are found now."""
+        from gridner.model.hub import encoder_path
+        from gridner.training.snapshot import read_state
+        from gridner.training.task import SNAPSHOT, finished, identity_of
+
+        if wanted:
+            self.check_parts()
         about = {name: part.about() for name, part in self.parts.items()}
-        for task, seed in zip(tasks, seeds, strict=True):
-            check_parts(task, Notes())
-            identity = identity_of(task, seed, about)
-            if finished(task.output, identity, resume=True) is None:
-                read_state(task.output / SNAPSHOT, identity)
+        encoders = set()
+        for name, config in wanted.items():
+            for seed in self.seeds:
+                task = self._task(f"{name}/seed-{seed}", config, 0)
+                identity = identity_of(task, seed, about)
+                if finished(task.output, identity, resume=True) is not None:
+                    self.there.add(f"{name}/seed-{seed}")
+                else:
+                    read_state(task.output / SNAPSHOT, identity)
+                    encoders.add(config.model.encoder)
+        for encoder in sorted(encoders - {"tiny"}):
+            encoder_path(encoder)
 
     def _note(self, notes: Notes) -> None:
         """What a run says of its documents, which others said too, is counted once."""
@@ -131,24 +165,40 @@ class Study:
         """Predictions of trained models with other decoding settings, by the name of these."""
         found: dict[str, list[Path]] = {name: [] for name in wanted}
         for model in models:
-            recognizer: Recognizer | None = None
+            again = Again(model, self.parts["dev"], self.say)
             for name, config in wanted.items():
-                folder = self.output / "decoded" / name / model.name
-                about = self._about(
-                    model, {"decoding": config.to_dict()["decoding"], "tune": config.train.tune_thresholds}
-                )
-                if not _kept(folder, about):
-                    if recognizer is None:
-                        self.say(f"decoding {model} with other settings")
-                        recognizer = load(model)
-                        recognizer = replace(recognizer, engine=Replayed(recognizer.engine), calibration=Calibration())
-                    self._keep(folder, about, self._with(model, config, recognizer))
-                found[name].append(folder)
+                label = f"{name}/{model.name}"
+                settings = {"decoding": config.to_dict()["decoding"], "tune": config.train.tune_thresholds}
+                try:
+                    recognizer = partial(again.recognizer, config)
+                    found[name].append(self._kept(f"decoded/{label}", model, recognizer, settings))
+                except OutputError:
+                    raise
+                except Exception as error:  # like a training that fails
+                    self._fail(label, error)
+                self.asked[label] = label not in self.failures
         return found
 
+    def _kept(
+        self,
+        place: str,
+        model: Path,
+        recognizer: Callable[[Notes], Recognizer],
+        settings: Mapping[str, Any] | None = None,
+    ) -> Path:
+        folder = self.output / place
+        self._note(kept(folder, model, {name: self.parts[name] for name in self.scored}, recognizer, settings))
+        return folder
+
     def system(self, name: str, runs: Sequence[Path]) -> System:
-        """A system from the runs of it that there are."""
-        return system_of(name, runs, self.parts)
+        """A system from the runs of it that there are. A model whose predictions are gone predicts again."""
+        folders = [
+            run
+            if not (run / ABOUT).is_file() or self._answered(run)
+            else self._predicted(f"{run.parent.name}/{run.name}", run)
+            for run in runs
+        ]
+        return system_of(name, folders, self.parts)
 
     def models_given(self, name: str) -> list[Path]:
         """The models of a system that was given."""
@@ -172,6 +222,7 @@ class Study:
                 else:
                     runs.append(run)
             self.scored_given[name] = system_of(name, runs, self.parts, format=self.given_format)
+        self.asked |= {name: True for name in self.given if name in names}
         return [self.scored_given[name] for name in self.given if name in names]
 
     def _answered(self, model: Path) -> bool:
@@ -185,43 +236,16 @@ class Study:
         )
 
     def _predicted(self, name: str, model: Path) -> Path:
-        folder = self.output / "given" / name
-        about = self._about(model, {})
-        if not _kept(folder, about):
+        def recognizer(_: Notes) -> Recognizer:
             self.say(f"predicting with {model}")
-            self._keep(folder, about, load(model))
-        return folder
+            return load(model)
 
-    def _with(self, model: Path, config: Config, recognizer: Recognizer) -> Recognizer:
-        """A recognizer with other decoding settings; thresholds are chosen anew where that is asked for."""
-        checkpoint, _ = read_checkpoint(model)
-        kept = replace(checkpoint.config, decoding=config.decoding, train=replace(config.train, calibrate=False))
-        checkpoint, _ = settled(
-            replace(checkpoint, config=kept),
-            replace(recognizer, decoding=config.decoding),
-            self.parts["dev"],
-            notes=self.notes,
-        )
-        return replace(recognizer, decoding=checkpoint.config.decoding)
-
-    def _about(self, model: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """What predictions rest on: those of other things are made anew."""
-        data = {name: self.parts[name].about()["sha256"] for name in self.scored}
-        return {"model": hashlib.sha256((model / ABOUT).read_bytes()).hexdigest(), "data": data, **settings}
-
-    def _keep(self, folder: Path, about: Mapping[str, Any], recognizer: Recognizer) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        texts = {
-            f"{name}.jsonl": answers(predictions(recognizer, self.parts[name], notes=self.notes))
-            for name in self.scored
-        }
-        for name, text in {**texts, "about.json": json.dumps(about, indent=1)}.items():
-            write_whole(folder / name, partial(write_text, text=text), folder=False, force=True)
-
-
-def _kept(folder: Path, about: Mapping[str, Any]) -> bool:
-    path = folder / "about.json"
-    return path.is_file() and json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(about))
+        try:
+            return self._kept(f"given/{name}", model, recognizer)
+        except (RuntimeError, MemoryError) as error:
+            raise UsageError(
+                f"{model}: cannot predict ({_one_line(error)}), expected a model for this machine"
+            ) from error
 
 
 def _one_line(error: Exception) -> str:

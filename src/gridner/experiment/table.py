@@ -8,8 +8,18 @@ from typing import Any
 
 from gridner.significance import Spread
 
-Cell = Spread | float | int | str | None
 ONE_RUN = "†"
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A number that people are shown in another way than other numbers."""
+
+    value: float
+    text: str
+
+
+Cell = Spread | Marked | float | int | str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +60,8 @@ def _shown(cell: Cell) -> str:
         return "–"
     if isinstance(cell, Spread):
         return f"{cell.mean:.2f}{ONE_RUN}" if cell.runs == 1 else f"{cell.mean:.2f} ± {cell.deviation:.2f}"
+    if isinstance(cell, Marked):
+        return cell.text
     if isinstance(cell, float):
         return f"{cell:.2f}"
     return f"{cell:,}" if isinstance(cell, int) else cell.replace("|", "\\|")
@@ -58,4 +70,4 @@ def _shown(cell: Cell) -> str:
 def _plain(cell: Cell) -> Any:
     if isinstance(cell, Spread):
         return {"mean": cell.mean, "deviation": cell.deviation, "runs": cell.runs}
-    return cell
+    return cell.value if isinstance(cell, Marked) else cell

@@ -10,7 +10,7 @@ from gridner.experiment import paper
 from gridner.experiment.figure import Bars
 from gridner.experiment.paper import Corpus, Triple
 from gridner.experiment.systems import System
-from gridner.experiment.table import Cell, Table
+from gridner.experiment.table import Cell, Marked, Table
 from gridner.items import OVERLAPS
 from gridner.report import ERROR_LABELS
 from gridner.significance import Unit, compare_runs, spread
@@ -31,6 +31,19 @@ class Outcome:
     about: Mapping[str, object] = field(default_factory=dict)
 
 
+def score_columns(part: str) -> list[str]:
+    """What `score_cells` gives."""
+    return [f"{part} {name}" for name in (*MEASURES, "discontinuous F1")]
+
+
+def score_cells(system: System, part: str) -> list[Cell]:
+    """Precision, recall and F1 of all entities, and the F1 of discontinuous ones."""
+    return [
+        *(system.percent(part, measure) for measure in MEASURES.values()),
+        system.percent(part, "f1", DISCONTINUOUS),
+    ]
+
+
 def scores(
     title: str,
     systems: Sequence[System],
@@ -40,18 +53,13 @@ def scores(
     notes: Sequence[str] = (),
 ) -> Table:
     """Precision, recall and F1, and the F1 of discontinuous entities. `published`: on dev and on test."""
-    columns = ["", "runs"]
-    for part in parts:
-        columns += [f"{part} {name}" for name in MEASURES] + ["discontinuous F1"]
-    rows: list[list[Cell]] = []
-    for system in systems:
-        row: list[Cell] = [system.name, system.runs_on(parts)]
-        for part in parts:
-            row += [system.percent(part, measure) for measure in MEASURES.values()]
-            row.append(system.percent(part, "f1", DISCONTINUOUS))
-        rows.append(row)
+    columns = ["", "runs", *(name for part in parts for name in score_columns(part))]
+    rows: list[list[Cell]] = [
+        [system.name, system.runs_on(parts), *(cell for part in parts for cell in score_cells(system, part))]
+        for system in systems
+    ]
     for name, triples in (published or {}).items():
-        row = [f"{name}, the paper", None]
+        row: list[Cell] = [f"{name}, the paper", None]
         for part in parts:
             row += [*triples[part == "test"], None]
         rows.append(row)
@@ -59,12 +67,14 @@ def scores(
 
 
 def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]:
-    """The first system against each other one; no table where there is none."""
+    """The first system against each other one; no table where there is none, no row where nobody has such entities."""
     rows: list[list[Cell]] = []
     for other in systems[1:]:
         for part in parts:
             a, b = systems[0].runs.get(part), other.runs.get(part)
             for slice, label in SLICES.items() if a and b else ():
+                if systems[0].percent(part, "f1", slice) is None and other.percent(part, "f1", slice) is None:
+                    continue
                 by = [compare_runs(b or [], a or [], slice, unit=unit) for unit in UNITS]
                 stars = "*" * sum(found.p < LEVEL for found in by)
                 rows.append(
@@ -74,8 +84,8 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
                         label,
                         _pooled(by[0].f1_b, a or []),
                         _pooled(by[0].f1_a, b or []),
-                        f"{100 * by[0].difference:+.2f} {stars}".rstrip(),
-                        *(f"{found.p:.4f}" for found in by),
+                        Marked(100 * by[0].difference, f"{100 * by[0].difference:+.2f} {stars}".rstrip()),
+                        *(Marked(found.p, f"{found.p:.4f}") for found in by),
                     ]
                 )
     notes = (
@@ -183,7 +193,7 @@ def discontinuous(systems: Sequence[System], parts: Sequence[str], corpus: Corpu
     """Figure 4: sentences with a discontinuous entity, and discontinuous entities alone."""
     columns = ["", "runs"]
     for part in parts:
-        columns += [f"{part}: sentences with gaps, F1", "discontinuous P", "R", "F1"]
+        columns += [f"{part} sentences with gaps F1", *(f"{part} discontinuous {name}" for name in MEASURES)]
     rows: list[list[Cell]] = []
     for system in systems:
         row: list[Cell] = [system.name, system.runs_on(parts)]

@@ -19,13 +19,14 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from gridner.batches import Pieces, plan
 from gridner.config import TrainConfig
 from gridner.errors import UsageError
-from gridner.evaluate import DISCONTINUOUS, Evaluation
+from gridner.evaluate import Evaluation
 from gridner.loss import cell_loss, one_label_loss
 from gridner.model.toe import Batch, Toe
 from gridner.tags import TagScheme
 from gridner.training.data import Example, TrainingSet
 from gridner.training.snapshot import State, Training, load_state, save_best, save_state
 from gridner.training.stopping import Stop, Stopped
+from gridner.tuning import choice
 
 AVERAGE_EVERY = 4  # steps: as good as every step, and cheap
 WORTH_SAVING = 60.0  # seconds of training before a dev score
@@ -204,7 +205,7 @@ class Loop:
             evaluation = self.evaluate(model)
             score = float(state.epoch + 1)  # without dev the last epoch is the best
             if evaluation is not None:
-                score = _choice(evaluation, self.config.best_by)
+                score = choice(evaluation, self.config.best_by)
                 for name in evaluation.slices:
                     one = evaluation.score(name)
                     row |= {f"{name} P": one.precision, f"{name} R": one.recall, f"{name} F1": one.f1}
@@ -221,12 +222,6 @@ class Loop:
             scaler = self.accelerator.scaler
             state.scaler = scaler.state_dict() if scaler is not None else {}
             save_state(self.folder, state, training)
-
-
-def _choice(evaluation: Evaluation, best_by: str) -> float:
-    """What the best epoch is chosen by. Where dev has no discontinuous entities it is the F1 of all."""
-    every, gaps = evaluation.score(), evaluation.score(DISCONTINUOUS)
-    return (every.f1 + gaps.f1) / 2 if best_by == "mean" and gaps.tp + gaps.fn else every.f1
 
 
 def _optimizer(model: Toe, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import csv
 import io
+import os
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -35,7 +37,7 @@ from gridner.training.memory import quick
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
 from gridner.training.stopping import Stop
-from gridner.training.task import EPOCHS, SNAPSHOT, SPARE, Task, check_parts, finished, identity_of, prepare
+from gridner.training.task import EPOCHS, SNAPSHOT, SPARE, Task, alone, check_parts, finished, identity_of, prepare
 from gridner.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
 
 PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
@@ -80,8 +82,9 @@ def train(
         shutil.rmtree(task.output / SNAPSHOT, ignore_errors=True)  # of one that was killed when all was written
         return done
     device = device_of(task.config.train.device)
+    first = os.environ.get("RANK", "0") == "0"  # of several processes of one training
     try:
-        with quick(device):
+        with alone(task.output) if first else nullcontext(), quick(device):
             return _train(task, seed, device, about, identity, resume=resume, watcher=watcher, notes=notes)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):

@@ -6,14 +6,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
-from gridner.errors import Notes, OutputError, UsageError
+from gridner.errors import InUseError, Notes, OutputError, UsageError
 from gridner.lexicon import Lexicon
 from gridner.parts import Part
 from gridner.training.snapshot import differences
@@ -101,6 +102,32 @@ def finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapp
     if differing := differences(checkpoint.training.get("identity", {}), identity):
         raise OutputError(f"{output}: a finished run with {differing}, expected a new folder")
     return checkpoint.training
+
+
+@contextmanager
+def alone(output: Path) -> Iterator[None]:
+    """Hold the folder of a run, or find that another process does. The lock goes with the process, whatever ends it."""
+    try:
+        import fcntl
+    except ImportError:  # not a Unix: nobody looks
+        yield
+        return
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        place = os.open(output, os.O_RDONLY)
+    except OSError as error:
+        raise OutputError(f"{output}: cannot be written ({error.strerror})") from None
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(place)
+        raise InUseError(f"{output}: another process trains there, expected a folder of its own") from None
+    except OSError:  # a file system without locks
+        pass
+    try:
+        yield
+    finally:
+        os.close(place)
 
 
 def prepare(output: Path, *, needed: int) -> None:
