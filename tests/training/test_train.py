@@ -20,7 +20,7 @@ from safetensors.numpy import load_file
 from gridner.calibration import Calibration
 from gridner.checkpoint import ABOUT, WEIGHTS, read_checkpoint
 from gridner.documents import Entity, Fragment
-from gridner.errors import FormatError, Notes, OutputError, UsageError
+from gridner.errors import FormatError, InUseError, Notes, OutputError, UsageError
 from gridner.formats import read
 from gridner.lexicon import Lexicon
 from gridner.parts import part_of
@@ -195,6 +195,29 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
         with pytest.raises(OutputError, match="not empty"):
             train(task(tmp_path), resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_that_another_process_trains_in_is_refused(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from gridner.training.task import alone\n"
+        "with alone(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+    )
+    call = [sys.executable, "-c", program, str(tmp_path / "model")]
+    with subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(InUseError, match="model: another process trains there"):
+            train(task(tmp_path / "model", epochs=1))
+        other.kill()  # the lock goes with it
+    train(task(tmp_path / "model", epochs=1))
+    assert (tmp_path / "model" / WEIGHTS).is_file()
+
+
+def test_a_training_that_cannot_begin_leaves_no_folder(tmp_path: Path) -> None:
+    some = task(tmp_path / "model", epochs=1)
+    with pytest.raises(UsageError, match="encoder /nowhere"):
+        train(replace(some, config=replace(some.config, model=replace(some.config.model, encoder="/nowhere"))))
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -127,6 +127,8 @@ def alone(output: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(OSError):  # one that nothing was written to does not stay
+            output.rmdir()
         os.close(place)
 
 
