@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+import torch
 from onnx import TensorProto, helper
 
 from gridner.checkpoint import ABOUT, NETWORK, TOKENIZER, read_checkpoint
@@ -158,3 +159,16 @@ def test_prediction_needs_neither_torch_nor_transformers(both: tuple[TrainedMode
     )
     done = subprocess.run([sys.executable, "-c", program, both[1]], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_threads_are_those_of_torch_too(tmp_path: Path) -> None:
+    untrained("toe").save_pretrained(tmp_path)
+    before = torch.get_num_threads()
+    try:
+        for threads in (2, 1):
+            load(tmp_path, threads=threads)
+            assert torch.get_num_threads() == threads
+        load(tmp_path)
+        assert torch.get_num_threads() == 1  # as it was
+    finally:
+        torch.set_num_threads(before)

@@ -52,7 +52,12 @@ def _load(model: str | Path, threads: int | None, decoding: Mapping[str, Any]) -
                 f"{model}: a model on torch, but {error.name} is missing, expected pip install 'gridner[train]' "
                 "or the folder that gridner export makes of it"
             ) from None
-        return TrainedModel.load(model).recognizer(**decoding)
+        trained = TrainedModel.load(model)
+        if threads is not None:
+            import torch
+
+            torch.set_num_threads(threads)  # of the whole process: torch has no other way
+        return trained.recognizer(**decoding)
     from gridner.onnx_engine import OnnxEngine
 
     settings = replace(checkpoint.config.decoding, **decoding)

@@ -24,9 +24,10 @@ from gridner.sentences import with_sentences
 from gridner.split import split_lines
 
 SHOWN_PLACES = 5
-FORMAT_NAMES = ", ".join(FORMATS)
+FORMAT_NAMES = ", ".join(FORMATS)  # to write
+READ_FORMATS = ", ".join(name for name in FORMATS if name != "parquet")  # a table of entities has no texts
 
-FormatOption = Annotated[str, typer.Option("--format", "-f", help=f"Format: {FORMAT_NAMES}; auto looks at the path.")]
+FormatOption = Annotated[str, typer.Option("--format", "-f", help=f"Format: {READ_FORMATS}; auto looks at the path.")]
 TextsOption = Annotated[
     Path | None, typer.Option(help="Folder of the texts, where the annotations are in another (brat, jsonl, share).")
 ]

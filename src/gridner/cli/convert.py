@@ -10,6 +10,7 @@ import typer
 
 from gridner.cli.common import (
     FORMAT_NAMES,
+    READ_FORMATS,
     ExceptIdsOption,
     IdsOption,
     JsonOption,
@@ -31,7 +32,7 @@ from gridner.formats import write
 def convert(
     source: Annotated[Path, typer.Argument(metavar="SRC", help="File or folder to read.")],
     target: Annotated[Path, typer.Argument(metavar="DST", help="File or folder to write.")],
-    from_: Annotated[str, typer.Option("--from", help=f"Format of SRC: {FORMAT_NAMES}, auto.")] = "auto",
+    from_: Annotated[str, typer.Option("--from", help=f"Format of SRC: {READ_FORMATS}, auto.")] = "auto",
     to: Annotated[str, typer.Option("--to", help=f"Format of DST: {FORMAT_NAMES}, auto.")] = "auto",
     texts: TextsOption = None,
     ids: IdsOption = None,

@@ -15,6 +15,7 @@ import typer
 from gridner.cli.answers import but_done, found_by, identity, write_answers
 from gridner.cli.common import (
     FORMAT_NAMES,
+    READ_FORMATS,
     ExceptIdsOption,
     IdsOption,
     LenientOption,
@@ -42,7 +43,7 @@ def predict(
     ] = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", help=f"Format of the input: text, {FORMAT_NAMES}; auto looks at the path.")
+        str, typer.Option("--format", "-f", help=f"Format of the input: text, {READ_FORMATS}; auto looks at the path.")
     ] = "auto",
     to: Annotated[str, typer.Option("--to", help=f"Format of the output: {FORMAT_NAMES}; auto by its name.")] = "auto",
     threshold: Annotated[

@@ -91,8 +91,8 @@ class Answer(BaseModel):
                             "id": "text",
                             "text": TEXT,
                             "entities": [
-                                {"type": "CellType", "fragments": [[8, 11], [21, 35]], "score": 0.93},
-                                {"type": "CellType", "fragments": [[16, 35]], "score": 0.97},
+                                {"type": "Cell", "fragments": [[8, 11], [21, 35]], "score": 0.93},
+                                {"type": "Cell", "fragments": [[16, 35]], "score": 0.97},
                             ],
                         }
                     ],
