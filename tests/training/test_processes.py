@@ -28,8 +28,14 @@ if watch.losses:
 """
 
 STOPPED = """
-import os, signal, sys
+import atexit, os, signal, sys
 from pathlib import Path
+
+@atexit.register
+def threads():  # after those of the training, so what is left then is left while Python ends
+    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    (folder / f"threads-{os.environ['RANK']}").write_text("".join(names))
+
 from test_train import Watch, task
 from gridner.training import train
 from gridner.training.stopping import Stopped
@@ -88,5 +94,8 @@ def test_two_processes_stop_together_and_go_on(tmp_path: Path, at: int) -> None:
     run(tmp_path / "whole", STOPPED, "-1", launcher=TORCHRUN)
     run(tmp_path / "stopped", STOPPED, str(at), launcher=TORCHRUN)
     assert {path.name for path in (tmp_path / "stopped").glob("stopped-*")} == {"stopped-0", "stopped-1"}
+    threads = [path.read_text() for path in (tmp_path / "stopped").glob("threads-*")]
+    assert len(threads) == 2
+    assert "gloo" not in "".join(threads)  # one that is left may abort the process: the group must end them
     run(tmp_path / "stopped", STOPPED, "0", launcher=TORCHRUN)
     assert weights(tmp_path / "stopped" / "model") == weights(tmp_path / "whole" / "model")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import csv
+import gc
 import io
 import os
 import shutil
@@ -107,6 +108,8 @@ def _train(
     notes: Notes,
 ) -> Mapping[str, Any]:
     config = task.config
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        import torch.distributed.nn.functional  # noqa: F401  # imported later, its defaults would keep the group (_leave)
     accelerator = Accelerator(
         cpu=device.type == "cpu",
         mixed_precision=precision_of(config.train.precision, device),
@@ -177,9 +180,14 @@ def _train(
 
 
 def _leave() -> None:
-    """At the end of the program: a process that just goes makes the others abort."""
+    """At the end of the program: a process that just goes makes the others abort.
+
+    The group ends its threads with its last reference. One that is left and frees a tensor while Python itself ends
+    takes the process with it.
+    """
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
+        gc.collect()  # the network in its wrapper refers to itself, and to the group
 
 
 def _note_without_dev(config: TrainConfig, notes: Notes) -> None:
