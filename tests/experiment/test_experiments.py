@@ -126,7 +126,8 @@ def test_what_fails_in_one_experiment_is_no_matter_of_another(tmp_path: Path, mo
     monkeypatch.setattr(gridner.training.run, "train", failing)
     (tmp_path / "ablation.md").write_text("as it was")
     some = study(tmp_path, rows=["TOE", "rounds-1"])
-    assert "100.00" in run_experiment("comparison", some) or (tmp_path / "comparison.md").is_file()
+    assert "Failed" not in run_experiment("comparison", some)
+    assert (tmp_path / "comparison.md").is_file()
     assert run_experiment("ablation", some) == ""
     assert (tmp_path / "ablation.md").read_text() == "as it was"
     assert "Failed" not in run_experiment("overlap", some)
@@ -424,6 +425,19 @@ def test_the_output_is_not_among_the_documents(data: Path) -> None:
     (data / "train.jsonl").rename(data / "train" / "train.jsonl")
     with pytest.raises(UsageError, match="inside the train documents"):
         run("statistics", "--data", data, "--output", data / "train" / "study", "--config", "tiny")
+
+
+def test_a_wrong_call_says_nothing_but_what_is_wrong(data: Path, tmp_path: Path) -> None:
+    inside = Document("cut", "Preadipocytes.", (Entity("Sign", (Fragment(3, 13),)),))
+    write([*documents(), inside], data / "train.jsonl", force=True)
+    call = ["--data", data, "--output", tmp_path / "study", "--config", "tiny"]
+    right, wrong = (
+        CliRunner().invoke(app, ["experiment", *some, *map(str, call)])
+        for some in (["statistics"], ["comparison", "--rows", "x"])
+    )
+    assert "begins or ends inside a word" in right.stderr
+    assert isinstance(wrong.exception, UsageError)
+    assert wrong.output == ""  # no notes on documents beside it
 
 
 def test_what_is_finished_is_shown_whatever_ends_the_rest(data: Path, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def experiment(
 
     more = [name for name in names if name.isdigit() and seeds is not None]  # --seeds 1 2 3 leaves 2 and 3 here
     wanted = [name for name in names if name not in more]
-    numbers = [*(seeds or "1,2,3").split(","), *more]
+    numbers = [*("1,2,3" if seeds is None else seeds).split(","), *more]
     wanted = list(EXPERIMENTS) if wanted == ["all"] else wanted
     for name in wanted:
         if name not in EXPERIMENTS:
@@ -159,7 +159,8 @@ def experiment(
             said = "interrupted, what was finished is kept"
         except GridnerError as found:
             error = found
-    _print(study, {name: text for name, text in texts.items() if text})
+    if error is None or texts:
+        _print(study, {name: text for name, text in texts.items() if text})
     if error is not None:
         raise error
     if said:

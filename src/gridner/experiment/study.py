@@ -75,9 +75,8 @@ class Study:
         from gridner.training.run import train
         from gridner.training.stopping import Stopped
 
-        self._check(wanted)
-        self.unnamed = max(0, self.unnamed - len(wanted.keys() - self.planned.keys()))
-        self.planned |= wanted
+        new = {name: config for name, config in wanted.items() if name not in self.planned}
+        self.plan(new, unnamed=-min(self.unnamed, len(new)))
         found: dict[str, list[Path]] = {name: [] for name in wanted}
         for name, seed in ((name, seed) for name in wanted for seed in self.seeds):
             label = f"{name}/seed-{seed}"
