@@ -203,8 +203,11 @@ def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:
 
 def test_a_printed_report_is_whole(page: "sync_api.Page") -> None:
     page.emulate_media(media="print")
-    page.set_viewport_size({"width": 700, "height": 900})  # a sheet of paper
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    for width in (1100, 700):  # a sheet of paper, lying and upright: room for the labels of the last words
+        page.set_viewport_size({"width": width, "height": 900})
+        room = page.locator(".g-block").first.evaluate("(one) => getComputedStyle(one).paddingInlineEnd")
+        assert room == "208px"
     assert page.locator("#list .where").count() == 302
     assert page.evaluate("[...document.querySelectorAll('.wide > *')].every((one) => one.scrollWidth <= innerWidth)")
     ends = page.locator(".g-label").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
