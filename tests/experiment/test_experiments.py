@@ -323,8 +323,11 @@ def test_a_search_chooses_as_the_epoch_is_chosen(tmp_path: Path) -> None:
 
 
 def test_speed_is_measured_beside_the_encoder(tmp_path: Path) -> None:
-    run_experiment("efficiency", study(tmp_path))
+    said: list[str] = []
+    run_experiment("efficiency", study(tmp_path, say=said.append))
     rows = table(tmp_path, "efficiency")
+    assert [line.partition(",")[0] for line in said] == ["a turn to warm up", *(f"turn {n} of 3" for n in (1, 2, 3))]
+    assert all(line.endswith(" left") for line in said[1:])
     assert [row[0] for row in rows] == ["encoder alone", "W2NER", "TOE"]
     assert rows[0][2] == 1
     assert all(isinstance(row[1], dict) and row[1]["mean"] > 0 and row[1]["runs"] == 3 for row in rows)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from gridner.duration import duration
+
 if TYPE_CHECKING:
     from gridner.config import TrainConfig
     from gridner.training.snapshot import State
@@ -83,9 +85,9 @@ class Line:
         speed = f"{done * config.batch_size / seconds:.1f} sentences/s, " if done else ""
         behind = state.epoch * steps + state.step
         left = state.seconds / behind * (config.epochs * steps - behind)
-        time_left = f"{_duration(left)} left"
+        time_left = f"{duration(left)} left"
         if self.later:  # which are taken to need as long as this one
-            time_left += f", of all {_duration(left + self.later * (state.seconds + left))}"
+            time_left += f", of all {duration(left + self.later * (state.seconds + left))}"
         f1 = state.history[state.best_epoch - 1].get("all F1") if state.best_epoch else None
         best = "" if f1 is None else f"dev F1 {100 * f1:.2f} (epoch {state.best_epoch}), "
         name, said = f"{self.name}epoch {state.epoch + 1}/{config.epochs}", f"loss {self.loss:.5f}, {best}{speed}"
@@ -104,16 +106,5 @@ class Line:
             scores = f", dev P {100 * row['all P']:.2f} R {100 * row['all R']:.2f} F1 {100 * row['all F1']:.2f}"
             scores += f", discontinuous F1 {100 * row.get('discontinuous F1', 0.0):.2f}"
         mark = " *" if state.best_epoch == state.epoch else ""
-        said = f"{self.name}epoch {state.epoch}: loss {row['loss']:.5f}{scores}, {_duration(state.seconds)}{mark}"
+        said = f"{self.name}epoch {state.epoch}: loss {row['loss']:.5f}{scores}, {duration(state.seconds)}{mark}"
         self.live.say(said)
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return (
-        f"{minutes // 60} h {minutes % 60} min"
-        if minutes >= 60
-        else f"{minutes} min"
-        if minutes
-        else f"{seconds:.0f} s"
-    )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from statistics import median
 
 import numpy as np
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 from gridner.batches import Pieces, plan
 from gridner.config import Config
 from gridner.decode import decode
+from gridner.duration import duration
 from gridner.errors import Notes
 from gridner.experiment import paper
 from gridner.experiment.figure import Bars
@@ -174,13 +176,14 @@ def measure(
 ) -> dict[tuple[str, str], Timed]:
     """By system and kind of work. The encoder alone must be among the systems; a first turn warms up."""
     taken: dict[tuple[str, str], list[float]] = {}
-    for kind in work:
-        for turn in range(repeats + 1):
-            said(f"{kind}, turn {turn} of {repeats}" if turn else f"{kind}, warming up")
-            for name, contender in contenders.items():
-                seconds = seconds_of(partial(WORK[kind], contender))
-                if turn:
-                    taken.setdefault((name, kind), []).append(seconds)
+    began = time.monotonic()
+    for turn in range(repeats + 1):
+        left = (time.monotonic() - began) / max(turn, 1) * (repeats + 1 - turn)
+        said(f"turn {turn} of {repeats}, {duration(left)} left" if turn else "a turn to warm up")
+        for kind, (name, contender) in product(work, contenders.items()):
+            seconds = seconds_of(partial(WORK[kind], contender))
+            if turn:
+                taken.setdefault((name, kind), []).append(seconds)
     count = len(next(iter(contenders.values())).data.examples)
     return {
         (name, kind): Timed(
