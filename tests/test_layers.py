@@ -9,7 +9,7 @@ import gridner
 
 ROOT = Path(gridner.__file__).parent
 LAYERS = [
-    {"errors"},
+    {"errors", "duration"},
     {"documents", "split", "sentences", "windows", "table"},
     {
         "formats",
