@@ -177,19 +177,23 @@ def _is_path(given: str) -> bool:
         there = bool(given) and Path(given).exists()  # the empty path is the current folder
     except (OSError, ValueError):  # too long for a name, or not one
         return False
-    return there or (len(given.split()) == 1 and (os.sep in given or Path(given).suffix in (".txt", ".ann", ".jsonl")))
+    return there or (
+        len(given.split()) == 1 and (os.sep in given or Path(given).suffix.lower() in (".txt", ".ann", ".jsonl"))
+    )
 
 
 def _of_files(paths: list[Path], reading: Reading, notes: Notes) -> Iterator[Document]:
-    from gridner.formats.files import files_under, read_text
+    from gridner.formats.files import Source, read_text
     from gridner.formats.files import reading as errors_of
+    from gridner.formats.folders import files_under
 
     for path in paths:
         if not path.exists():
             raise FormatError(f"{path}: not found")
-        if reading.format == "text" or (reading.format == "auto" and path.is_file() and path.suffix == ".txt"):
+        if reading.format == "text" or (reading.format == "auto" and path.is_file() and path.suffix.lower() == ".txt"):
             with errors_of(path):
-                files = files_under(path, (".txt",) if path.is_dir() else (path.suffix,))
+                source = Source(path, lenient=reading.lenient, notes=notes)
+                files = files_under(path, (".txt",) if path.is_dir() else (path.suffix.lower(),), source)
                 if not files:
                     raise FormatError(f"{path}: no documents, expected files that end in .txt")
                 for name, file in files.items():

@@ -20,13 +20,13 @@ from gridner.formats.files import (
     Source,
     check_not_empty,
     file_for,
-    files_under,
     read_bytes,
     read_lines,
     read_text,
     write_text,
     write_whole,
 )
+from gridner.formats.folders import by_name, files_under, in_any_case, names_under
 from gridner.formats.losses import note_losses
 from gridner.formats.offsets import check_text, fragments_from
 
@@ -44,14 +44,18 @@ NAMES = ("entities", "relations", "equivalences", "events", "attributes")
 def read(source: Source) -> Iterator[Document]:
     """Documents of a folder (or of one file), by name. `source.texts` is the folder of the texts, if another."""
     root = source.path
-    if root.is_file() and root.suffix not in (".ann", ".txt"):
+    if root.is_file() and root.suffix.lower() not in (".ann", ".txt"):
         raise FormatError(f"{root}: expected a folder, a .txt or an .ann file")
     if root.is_file() and source.texts is None:
         name = root.name.removesuffix(root.suffix)
-        pairs = {name: (root.with_name(name + ".ann"), root.with_name(name + ".txt"))}
+        pairs = {name: (in_any_case(root.with_name(name + ".ann")), in_any_case(root.with_name(name + ".txt")))}
     else:
-        anns = files_under(root, (".ann",))
-        texts = files_under(source.texts or root, (".txt",))
+        names = names_under(root, source)
+        anns = by_name(root, names, (".ann",), source)
+        if source.texts is None:
+            texts = by_name(root, names, (".txt",), source)
+        else:
+            texts = files_under(source.texts, (".txt",), source)
         if root.is_file():
             texts = {name: path for name, path in texts.items() if name in anns}
         beside = source.texts or (root if root.is_dir() else root.parent)
