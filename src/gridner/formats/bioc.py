@@ -18,7 +18,7 @@ from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes
 from gridner.formats import files
 from gridner.formats.extras import need
-from gridner.formats.files import Source, check_not_empty
+from gridner.formats.files import Source, check_not_empty, open_bytes
 from gridner.formats.folders import data_files
 from gridner.formats.identifiers import identifiers
 from gridner.formats.losses import note_losses
@@ -37,7 +37,7 @@ def read(source: Source) -> Iterator[Document]:
     need("bioc")
     etree = need("lxml.etree")
     for path in data_files(source, (".xml",)):
-        with source.record(str(path)), open(path, "rb") as file:
+        with source.record(str(path)), open_bytes(path) as file:
             root = check_start(file, str(path))
             if root != "collection":
                 raise FormatError(f"{path}: <{root:.60}>, expected <collection>, as BioC has it")

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from gridner.errors import FormatError, InvalidError, Notes, OutputError
 
 MAX_BYTES = 32 * 2**20  # of a line, or of a file that is read as a whole
 MAX_MESSAGE = 500  # characters
 SKIPPED = "bad record skipped"
+STANDARD_INPUT = Path("/dev/stdin")
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,14 @@ def reading(path: Path) -> Iterator[None]:
         raise FormatError(_one_line(error, str(path))) from None
 
 
+def open_bytes(path: Path) -> BinaryIO:
+    """Open a file to read. Standard input may be a socket, which has no path."""
+    return open(0, "rb", closefd=False) if path == STANDARD_INPUT else open(path, "rb")
+
+
 def read_bytes(path: Path) -> bytes:
     """The whole file, if it is not too large."""
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise FormatError(f"{path}: larger than {MAX_BYTES:,} bytes, expected a document of at most that")
@@ -115,7 +121,7 @@ class Line(NamedTuple):
 
 def read_lines(path: Path, start: Line | None = None) -> Iterator[Line]:
     """The lines of a file, from `start` on; only a line feed ends a line. A byte-order mark is left off."""
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         byte, number = (start.byte, start.number - 1) if start else (0, 0)
         if byte:
             file.seek(byte)
