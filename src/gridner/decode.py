@@ -9,9 +9,10 @@ counted. Below the caps the result is every path.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from gridner.sentences import Mention
 from gridner.tags import Relations
 
 Candidate = tuple[float, tuple[int, ...], int]  # score, words, type
+Link = tuple[int, int, float]  # a word, the next one of a mention, score
+End = tuple[int, int, int, float]  # head, tail, type, score
 SPARSE = 250  # links × tails / words up to which walking beats sweeping (benchmarks/decode.py)
 
 
@@ -39,16 +42,29 @@ def decode(
     """The mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all."""
     if not 0 <= threshold <= 1 or k < 1 or limit < 1:
         raise UsageError(f"threshold {threshold}, k {k}, limit {limit}: expected 0 <= threshold <= 1, k and limit >= 1")
-    heads, tails, kinds = (axis.tolist() for axis in np.nonzero(relations.ends > threshold))
-    cells = [(i, j, t) for i, j, t in zip(heads, tails, kinds, strict=True) if i <= j]
-    if not cells:
+    at = np.nonzero(relations.ends > threshold)
+    ends = [(i, j, t, score) for i, j, t, score in _listed(at, relations.ends) if i <= j]
+    if not ends:
         return Decoded(())
-    starts, stops = (axis.tolist() for axis in np.nonzero(relations.links > threshold))
-    links = [(i, m) for i, m in zip(starts, stops, strict=True) if i < m]
-    if len(links) * len({j for _, j, _ in cells}) <= SPARSE * len(relations.links):
-        found = _walk(relations, cells, links, k, limit)
-    else:
-        found = _sweep(relations, threshold, k, limit)
+    at = np.nonzero(relations.links > threshold)
+    links = [(i, m, score) for i, m, score in _listed(at, relations.links) if i < m]
+    if len(links) * len({j for _, j, _, _ in ends}) <= SPARSE * len(relations.links):
+        return _decoded(_walk(links, ends, k, limit), types)
+    return _decoded(_sweep(relations, threshold, k, limit), types)
+
+
+def decode_few(
+    links: Iterable[Link], ends: Iterable[End], types: Sequence[str], *, k: int = 8, limit: int = 1000
+) -> Decoded:
+    """The same from a list of relations that hold, for sentences whose grid would not fit into memory."""
+    return _decoded(_walk(list(links), list(ends), k, limit), types)
+
+
+def _listed(at: tuple[NDArray[np.intp], ...], scores: NDArray[np.floating]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(axis.tolist() for axis in at), scores[at].tolist(), strict=True)
+
+
+def _decoded(found: _Found, types: Sequence[str]) -> Decoded:
     mentions = sorted((words, types[t], score) for score, words, t in found.candidates)
     return Decoded(
         mentions=tuple(Mention(name, words, score) for words, name, score in mentions),
@@ -64,24 +80,22 @@ class _Found:
     capped_cells: int
 
 
-def _walk(
-    relations: Relations, cells: Sequence[tuple[int, int, int]], links: Sequence[tuple[int, int]], k: int, limit: int
-) -> _Found:
+def _walk(links: Sequence[Link], ends: Sequence[End], k: int, limit: int) -> _Found:
     """Word by word along the links, which is quick where they are few."""
     following: dict[int, list[tuple[int, float]]] = defaultdict(list)
     before: dict[int, list[int]] = defaultdict(list)
-    for i, m in links:
-        following[i].append((m, float(relations.links[i, m])))
+    for i, m, link in links:
+        following[i].append((m, link))
         before[m].append(i)
-    by_tail: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for i, j, t in cells:
-        by_tail[j].append((i, t))
+    by_tail: dict[int, list[tuple[int, int, float]]] = defaultdict(list)
+    for i, j, t, end in ends:
+        by_tail[j].append((i, t, end))
     candidates: list[Candidate] = []
     capped = 0
     for tail, heads in by_tail.items():
-        first = min(i for i, _ in heads)
+        first = min(i for i, _, _ in heads)
         suffixes: dict[int, list[tuple[float, tuple[int, ...]]]] = {tail: [(1.0, (tail,))]}
-        paths = {tail: 1}
+        paths = {tail: 1}  # how many there are; only whether it exceeds k matters
         for word in _reaching(tail, before, first):
             found = [
                 (min(link, score), (word, *rest))
@@ -90,9 +104,8 @@ def _walk(
                 for score, rest in suffixes[m]
             ]
             suffixes[word] = found if len(found) <= k else nlargest(k, found)
-            paths[word] = sum(paths[m] for m, _ in following[word] if m in paths)
-        for head, t in heads:
-            end = float(relations.ends[head, tail, t])
+            paths[word] = min(k + 1, sum(paths[m] for m, _ in following[word] if m in paths))
+        for head, t, end in heads:
             candidates += [(min(end, score), words, t) for score, words in suffixes.get(head, ())]
             capped += paths.get(head, 0) > k
     best = candidates if len(candidates) <= limit else nlargest(limit, candidates)

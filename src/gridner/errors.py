@@ -51,6 +51,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
+def printable(text: str) -> str:
+    """Return text that is safe to print on a terminal: control characters and the like as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 class Notes:
     """Counts of what was skipped, cut, changed or capped, with the places: nothing is dropped in silence.
 

@@ -19,7 +19,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes, UsageError, printable
 from gridner.formats import FORMATS, read, read_ids
 from gridner.sentences import with_sentences
 from gridner.split import split_lines
@@ -107,7 +107,11 @@ def progress(documents: Iterable[Document], what: str) -> Iterator[Document]:
     if not sys.stderr.isatty():
         yield from documents
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f} documents"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}: {task.completed:,.0f} documents", markup=False),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         for document in documents:
@@ -123,7 +127,7 @@ def sentence_progress(what: str) -> Iterator[Callable[[], None]]:
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}: {task.completed:,.0f} sentences, {task.fields[speed]}"),
+        TextColumn("{task.description}: {task.completed:,.0f} sentences, {task.fields[speed]}", markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -143,10 +147,10 @@ def print_notes(notes: Notes, of: str = "") -> None:
     """What was skipped, cut, changed or capped, on standard error; `of` names the corpus where there are several."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for what, count, places in notes:
-        console.print(f"note: {of}{': ' if of else ''}{count:,} × {what}", markup=False)
+        console.print(f"note: {of}{': ' if of else ''}{count:,} × {printable(what)}", markup=False)
         shown = places[:SHOWN_PLACES]
         for place in shown:
-            console.print(f"      {place}", markup=False)
+            console.print(f"      {printable(place)}", markup=False)
         if shown and count > len(shown):
             console.print(f"      … and {count - len(shown):,} more", markup=False)
 
@@ -184,9 +188,9 @@ def new_table(first: str, *columns: str) -> Table:
 
 def print_table(table: Table, caption: str = "") -> None:
     """A table as wide as it needs to be: a terminal that is narrower wraps it, nothing is cut."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)  # types may have brackets
     natural = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
-    Console(highlight=False, width=max(console.width, natural)).print(table)
+    Console(highlight=False, markup=False, width=max(console.width, natural)).print(table)
     if caption:
         console.print(caption, style="dim", markup=False, soft_wrap=True)
         console.print()
