@@ -9,7 +9,7 @@ import gridner
 
 ROOT = Path(gridner.__file__).parent
 LAYERS = [
-    {"errors", "duration", "locking"},
+    {"errors", "duration", "locking", "cores"},
     {"documents", "split", "sentences", "windows", "table"},
     {
         "formats",
@@ -49,6 +49,7 @@ LAYERS = [
 # Within a layer, what may import what.
 BESIDE = {
     ("locking", "errors"),
+    ("cores", "errors"),
     ("sentences", "documents"),
     ("sentences", "split"),
     ("split", "documents"),

@@ -83,6 +83,8 @@ def predict(
         raise UsageError(f"a dataset of {', '.join(columns) or 'no columns'}, expected id and text among them")
     cores = ray.cluster_resources().get("CPU", 1.0)  # type: ignore[no-untyped-call]
     workers = workers or max(1, int(cores) - 1)
+    if workers > max(1, cores):
+        raise UsageError(f"workers is {workers:,}, expected at most {cores:,.0f}, the cores that Ray has")
     # A core is left to those who read and write: a pool that has them all would wait for its own readers for ever.
     share = math.floor(min(1.0, (cores - 1) / workers) * 1000) / 1000
     task = task or Task()

@@ -65,6 +65,16 @@ class _Unanswered:
         return replace(self.document, entities=tuple(self.entities))
 
 
+def as_documents(given: Iterable[Document | str]) -> Iterator[Document]:
+    """Yield documents as they are, and texts as documents with their number, from 1, as id."""
+    if isinstance(given, Document | str):
+        raise UsageError("one text, expected a list of texts or documents; call the recognizer itself for one")
+    for number, one in enumerate(given, start=1):
+        if not isinstance(one, Document | str):
+            raise UsageError(f"item {number} is {one!r:.40}, expected a text or a Document")
+        yield Document(str(number), one) if isinstance(one, str) else one
+
+
 @dataclass(slots=True)
 class Recognizer:
     """Finds entities. The result for a text does not depend on what else is asked for at the same time."""
@@ -84,7 +94,7 @@ class Recognizer:
 
     def pipe(
         self,
-        documents: Iterable[Document],
+        documents: Iterable[Document | str],
         *,
         batch_size: int = TOGETHER,
         notes: Notes | None = None,
@@ -92,13 +102,14 @@ class Recognizer:
     ) -> Iterator[Document]:
         """The documents with the entities that are found, in their order; those that they have are replaced.
 
+        Plain texts are taken, too; their ids are their numbers, from 1.
         So many sentences at a time are read, sorted by length and given to the network under the budget of cells.
         `each` is called after each sentence.
         """
         ahead: deque[_Unanswered] = deque()
 
         def sentences() -> Iterator[Sentence]:
-            for document in documents:
+            for document in as_documents(documents):
                 ahead.append(_Unanswered(document))
                 waiting = ahead[-1].sentences
                 for sentence in each_sentence(document):

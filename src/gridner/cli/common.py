@@ -18,8 +18,9 @@ from rich.measure import Measurement
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gridner.cores import usable_cores
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError, printable
+from gridner.errors import Notes, UsageError, plural, printable
 from gridner.formats import FORMATS, read, read_ids
 from gridner.sentences import with_sentences
 from gridner.split import split_lines
@@ -92,6 +93,15 @@ class Reading:
     def split(self, document: Document) -> Document:
         """The document with the sentences that are asked for."""
         return with_sentences(document, split_lines(document.text)) if self.sentences == "lines" else document
+
+
+def bounded(option: str, count: int | None, processes: int = 1) -> int | None:
+    """Return the threads or processes that are asked for, at most one per core in all; print what is cut."""
+    most = max(1, usable_cores() // processes)
+    if count is None or count <= most:
+        return count
+    typer.echo(f"{option} {count:,}: {plural(usable_cores(), 'core')} can be used, so it is {most:,}", err=True)
+    return most
 
 
 def type_names(values: list[str]) -> list[str]:

@@ -20,6 +20,7 @@ from gridner.cli.common import (
     Reading,
     SentencesOption,
     TypesOption,
+    bounded,
     new_table,
     print_notes,
     print_table,
@@ -48,7 +49,7 @@ def tune(
     except_ids: ExceptIdsOption = None,
     types: TypesOption = None,
     sentences: SentencesOption = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default and maximum: all cores).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     lenient: LenientOption = False,
 ) -> None:
@@ -79,7 +80,7 @@ def tune(
         raise UsageError(f"{output}: the model itself, expected another folder")
     notes = Notes()
     checkpoint, pieces = read_checkpoint(folder)
-    recognizer = load(folder, threads=threads, lexicon=lexicon)
+    recognizer = load(folder, threads=bounded("--threads", threads), lexicon=lexicon)
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
     part = part_of(reading.documents(dev, notes, what="read"), notes=notes, name="dev")
     _check_types(part, checkpoint.types, dev)
