@@ -1,5 +1,7 @@
 """Entities as rows."""
 
+import csv
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from hypothesis import given
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read, write
-from gridner.table import COLUMNS, ROWS, rows, to_arrow, to_pandas, write_parquet
+from gridner.table import COLUMNS, ROWS, rows, spreadsheet_text, to_arrow, to_pandas, write_parquet
 from pages import run_section
 from small import documents
 from strategies import corpora
@@ -148,6 +150,17 @@ def test_the_page_saves_the_same_rows_as_csv() -> None:
         "note-1,Sign,0 7;21 29,pain in … shoulder,yes,0.7500",
         "note-1,Sign,0 4;5 7,pain … in,no,",
     ]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+5 mg", "-ve result", "@home", "\tx", "\rx"])
+def test_no_cell_of_a_csv_file_is_a_formula(text: str) -> None:
+    pytest.importorskip("fastapi")
+    from gridner.web.page import _csv
+
+    entity = Entity("=A1", (Fragment(0, len(text)),), 0.5)
+    (_, row) = csv.reader(io.StringIO(_csv(Document("@note", text, (entity,))), newline=""))
+    assert row == ["'@note", "'=A1", f"0 {len(text)}", f"'{text}", "no", "0.5000"]
+    assert spreadsheet_text("pain = bad") == "pain = bad"
 
 
 def test_the_examples_of_the_docs_run(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def grids(
     """For each sentence its windows as plain data; one where no tag is worth a cell has none.
 
     A window has its words, for each tag the cells [row, column, probability], and the mentions: type, words, score.
+    Probabilities have the two digits that are shown. Scores are not rounded, so that all that show them agree.
     """
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
     labels = recognizer.scheme.labels
@@ -31,11 +32,11 @@ def grids(
                 rows, columns = np.nonzero(window.tags[:, :, number] >= LEAST)
                 values = window.tags[rows, columns, number]
                 tags[label] = [
-                    [int(row), int(column), round(float(value), 3)]
+                    [int(row), int(column), round(float(value), 2)]
                     for row, column, value in zip(rows, columns, values, strict=True)
                 ]
             mentions = [
-                [mention.type, list(mention.words), round(recognizer.calibration(mention.score or 0.0), 3)]
+                [mention.type, list(mention.words), recognizer.calibration(mention.score or 0.0)]
                 for mention in recognizer.decode(window).mentions
             ]
             if mentions or any(tags.values()):

@@ -43,6 +43,11 @@ def rows(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
             }
 
 
+def spreadsheet_text(text: str) -> str:
+    """Return text for a cell of a CSV file: an apostrophe stands before what a spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+
+
 def to_pandas(documents: Iterable[Document]) -> pandas.DataFrame:
     """The rows as a data frame; its columns have the same types whatever is in them."""
     types = {"start": "int64", "end": "int64", "fragments": "object", "discontinuous": "bool", "score": "float64"}

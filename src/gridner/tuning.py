@@ -17,7 +17,7 @@ from gridner.checkpoint import Checkpoint
 from gridner.config import DecodingConfig
 from gridner.decode import decode
 from gridner.documents import Document, Entity, Fragment, extent
-from gridner.errors import Notes
+from gridner.errors import Notes, plural
 from gridner.evaluate import DISCONTINUOUS, Evaluation
 from gridner.formats.jsonl import to_json
 from gridner.parts import Part
@@ -143,7 +143,7 @@ def settled(
     scores, right = scored(recognizer, part, threshold=LOWEST, types=types)
     calibration = fit(scores, right, lowest=LOWEST)
     if calibration is None:
-        notes.add("too few entities found on dev to calibrate scores", f"{len(scores)} entities")
+        notes.add("too few entities found on dev to calibrate scores", plural(len(scores), "entity"))
         return checkpoint, {}
     moved = replace(config.decoding, threshold=calibration(config.decoding.threshold))
     both = {"raw": scores, "calibrated": [calibration(score) for score in scores]}

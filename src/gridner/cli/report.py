@@ -23,7 +23,7 @@ from gridner.cli.common import (
 )
 from gridner.cli.evaluate import GoldArgument, PredictedFormatOption, SeedOption, UnitOption, answers_of
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes, UsageError, plural
 
 
 def report(
@@ -136,7 +136,7 @@ def write_report(
     heading = "A gridner report" if no_text and not own_title else title
     text = page(_as_text(heading), built.data(unit=unit, rounds=rounds, seed=seed))
     write_whole(output, lambda part: write_text(part, text), folder=False, force=force)
-    typer.echo(f"{output}: {len(built.sentences):,} sentences, {len(text) / 2**20:.1f} MB", err=True)
+    typer.echo(f"{output}: {plural(len(built.sentences), 'sentence')}, {len(text) / 2**20:.1f} MB", err=True)
 
 
 def _as_text(name: str) -> str:

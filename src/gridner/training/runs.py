@@ -12,7 +12,7 @@ from typing import Any
 
 from gridner.config import TrainConfig
 from gridner.documents import Document
-from gridner.errors import Notes, OutputError, UsageError
+from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.formats.files import write_text, write_whole
 from gridner.parts import Part
 from gridner.significance import Spread, spread
@@ -29,9 +29,9 @@ def hold_out(part: Part, share: float) -> tuple[Part, Part]:
     """Two parts: the rest, and a share of the documents, at least one."""
     documents = sorted(part.documents, key=lambda document: document.id)
     if len(documents) < 2:
-        raise UsageError(f"{len(documents)} document, expected at least two to hold some out as dev")
+        raise UsageError(f"{plural(len(documents), 'document')}, expected at least two to hold some out as dev")
     if not part.types:
-        raise UsageError(f"train: no entities in {len(documents)} documents, expected some to learn from")
+        raise UsageError(f"train: no entities in {plural(len(documents), 'document')}, expected some to learn from")
     Random(SPLIT_SEED).shuffle(documents)
     count = min(len(documents) - 1, max(1, round(share * len(documents))))
     having = Counter(name for document in documents for name in _types(document))
@@ -55,7 +55,9 @@ def folds_of(part: Part, count: int) -> list[tuple[Part, Part]]:
     """For each fold the rest, and the fold."""
     documents = sorted(part.documents, key=lambda document: document.id)
     if not 2 <= count <= len(documents):
-        raise UsageError(f"{count} folds of {len(documents)} documents, expected from 2 to the number of documents")
+        raise UsageError(
+            f"{count} folds of {plural(len(documents), 'document')}, expected from 2 to the number of documents"
+        )
     Random(SPLIT_SEED).shuffle(documents)
     parts = [documents[number::count] for number in range(count)]
     return [

@@ -14,7 +14,7 @@ from typing import Any
 
 from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
-from gridner.errors import Notes, OutputError, UsageError
+from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.lexicon import Lexicon
 from gridner.locking import only_process
 from gridner.parts import Part
@@ -51,9 +51,13 @@ def check_parts(task: Task, notes: Notes) -> None:
     """The types of train are those that the model knows; dev must have something to choose by."""
     known = task.train.types
     if not known:
-        raise UsageError(f"train: no entities in {len(task.train.documents)} documents, expected some to learn from")
+        raise UsageError(
+            f"train: no entities in {plural(len(task.train.documents), 'document')}, expected some to learn from"
+        )
     if task.dev is not None and not task.dev.types:
-        raise UsageError(f"dev: no entities in {len(task.dev.documents)} documents, expected some to choose by")
+        raise UsageError(
+            f"dev: no entities in {plural(len(task.dev.documents), 'document')}, expected some to choose by"
+        )
     if task.lexicon and not set(task.lexicon.types) & set(known):
         raise UsageError(f"lexicon: names of {', '.join(task.lexicon.types)}, expected some of {', '.join(known)}")
     texts = {document.text for document in task.train.documents}

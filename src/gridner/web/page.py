@@ -30,7 +30,7 @@ from gridner.grid import grids
 from gridner.html import asset, packed_cells
 from gridner.recognizer import Recognizer
 from gridner.sentences import each_sentence
-from gridner.table import rows
+from gridner.table import rows, spreadsheet_text
 from gridner.web.asking import answered, check_length
 from gridner.web.batcher import Batcher
 from gridner.web.limits import Limits
@@ -175,10 +175,10 @@ def _csv(document: Document) -> str:
     for row in rows([document]):
         writer.writerow(
             [
-                row["document"],
-                row["type"],
+                spreadsheet_text(row["document"]),
+                spreadsheet_text(row["type"]),
                 ";".join(f"{start} {end}" for start, end in row["fragments"]),
-                row["text"],
+                spreadsheet_text(row["text"]),
                 "yes" if row["discontinuous"] else "no",
                 "" if row["score"] is None else f"{row['score']:.4f}",
             ]
