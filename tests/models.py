@@ -21,7 +21,7 @@ def untrained(architecture: str) -> TrainedModel:
     if architecture == "w2ner":
         data["model"] |= {"architecture": "w2ner", "trem": False, "tags": "NNW+THW"}
     else:
-        data["model"] |= {"layers": 2, "rounds": 3}
+        data["model"] |= {"layers": 2, "rounds": 3, "candidates": architecture == "candidates"}
     config = config_from(data, "tests")
     scheme = TagScheme(TYPES, config.model.tags)
     start = fresh(config, scheme, part().sentences, seed=3, notes=Notes())
@@ -29,6 +29,8 @@ def untrained(architecture: str) -> TrainedModel:
     for parameter in start.model.parameters():
         noise = random.normal(0, 0.3, tuple(parameter.shape)).astype(np.float32)
         parameter.data += parameter.data.new_tensor(noise)
+    if start.model.candidates is not None:
+        start.model.candidates.offset.fill_(-0.1)
     start.model.predictor.from_object.bias.data[: len(scheme.labels)] += 6
     checkpoint = Checkpoint(
         config=config,

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from gridner.batches import Arrays, Pieces
 from gridner.config import Config, config_from
 from gridner.documents import Document, Entity, Fragment
+from gridner.engine import GridArrays, WordVectors
 from gridner.errors import Notes
 from gridner.parts import Part, part_of
 from gridner.sentences import Sentence
@@ -88,10 +89,17 @@ class Gold:
     """An engine that knows the right answers: it finds the sentence that a row of pieces is a part of."""
 
     def __init__(
-        self, sentences: Sequence[Sentence], pieces: Pieces, scheme: TagScheme, *, one_label: bool = False
+        self,
+        sentences: Sequence[Sentence],
+        pieces: Pieces,
+        scheme: TagScheme,
+        *,
+        one_label: bool = False,
+        candidates: bool = False,
     ) -> None:
         self.scheme = scheme
         self.one_label = one_label
+        self.candidates = candidates  # only words of mentions are candidates
         self.sizes: list[int] = []
         self.known = []
         for sentence, encoded in zip(
@@ -100,23 +108,36 @@ class Gold:
             row = [piece for word in encoded.words for piece in word]
             self.known.append((row, scheme.encode(sentence.mentions, len(sentence.words))))
 
-    def scores(self, batch: Arrays) -> NDArray[np.floating]:
-        """High where a tag is, low elsewhere; garbage in the padding."""
+    def read(self, batch: Arrays) -> WordVectors:
+        """Each word as the number of its sentence and its place there; garbage in the padding."""
         size, n = batch.word_pieces.shape[:2]
         self.sizes.append(size)
-        scores = np.full((size, n, n, len(self.scheme.labels) + self.one_label), 9.0, dtype=np.float32)
+        words = np.full((size, n, 2), 10.0**6, dtype=np.float32)
+        excess = np.full((size, n), 1.0, dtype=np.float32)
         for row in range(size):
-            words = int(batch.lengths[row])
-            wanted = batch.pieces[row, :words].tolist()
-            whole, start = next(
-                (whole, at)
-                for whole, _ in self.known
-                for at in range(len(whole) - words + 1)
-                if whole[at : at + words] == wanted
+            length = int(batch.lengths[row])
+            wanted = batch.pieces[row, :length].tolist()
+            number, start = next(
+                (number, at)
+                for number, (whole, _) in enumerate(self.known)
+                for at in range(len(whole) - length + 1)
+                if whole[at : at + length] == wanted
             )
-            grid = next(grid for known, grid in self.known if known is whole)
-            tags = np.where(grid[start : start + words, start : start + words], 4.0, -4.0)
-            scores[row, :words, :words, : len(self.scheme.labels)] = tags
+            words[row, :length, 0], words[row, :length, 1] = number, start + np.arange(length)
+            if self.candidates:
+                grid = self.known[number][1]
+                tagged = np.logical_or(grid.any(axis=(1, 2)), grid.any(axis=(0, 2)))
+                excess[row, :length] = np.where(tagged[start : start + length], 1.0, -1.0)
+        return WordVectors(words, excess)
+
+    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        """High where a tag is, low elsewhere; garbage in the padding."""
+        size, n = grid.positions.shape
+        scores = np.full((size, n, n, len(self.scheme.labels) + self.one_label), 9.0, dtype=np.float32)
+        for row, length in enumerate(grid.lengths.tolist()):
+            number, places = int(grid.words[row, 0, 0]), grid.words[row, :length, 1].astype(int)
+            tags = np.where(self.known[number][1][np.ix_(places, places)], 4.0, -4.0)
+            scores[row, :length, :length, : len(self.scheme.labels)] = tags
             if self.one_label:
-                scores[row, :words, :words, -1] = 0.0
+                scores[row, :length, :length, -1] = 0.0
         return scores

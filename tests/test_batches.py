@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from gridner import FormatError
-from gridner.batches import BATCH_COST, WORD_COST, Encoded, Pieces, plan
+from gridner.batches import READ_COST, TAG_COST, WORD_COST, Encoded, Pieces, plan_reading, plan_tagging
 from gridner.errors import Notes
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "pain", "arm", "left", "sh", "##oul", "##der", "a", "##a"]
@@ -82,7 +83,7 @@ def test_pieces_of_every_word_are_where_a_batch_says(sentences: list[list[str]])
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 4000))
 def test_batches_have_every_sentence_once_within_the_budget(lengths: list[int], cells: int) -> None:
-    found = list(plan(lengths, cells=cells))
+    found = plan_tagging(lengths, cells=cells)
     assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
     for batch in found:
         assert len(batch) == 1 or len(batch) * max(lengths[number] for number in batch) ** 2 <= cells
@@ -91,7 +92,7 @@ def test_batches_have_every_sentence_once_within_the_budget(lengths: list[int], 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.integers(1, 9000))
 def test_no_other_cut_costs_less(lengths: list[int], cells: int) -> None:
     def cost(batches: list[list[int]]) -> int:
-        return sum(BATCH_COST + len(batch) * (max(batch) ** 2 + WORD_COST * max(batch)) for batch in batches)
+        return sum(TAG_COST + len(batch) * (max(batch) ** 2 + WORD_COST * max(batch)) for batch in batches)
 
     ordered = sorted(lengths)
     allowed = []
@@ -103,7 +104,24 @@ def test_no_other_cut_costs_less(lengths: list[int], cells: int) -> None:
             batches[-1].append(length)
         if all(len(batch) == 1 or len(batch) * max(batch) ** 2 <= cells for batch in batches):
             allowed.append(cost(batches))
-    assert cost([[lengths[number] for number in batch] for batch in plan(lengths, cells=cells)]) == min(allowed)
+    assert cost([[lengths[number] for number in batch] for batch in plan_tagging(lengths, cells=cells)]) == min(allowed)
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.integers(1, 300))
+def test_batches_for_the_encoder_cost_least_within_the_budget(lengths: list[int], most: int) -> None:
+    def cost(batches: list[list[int]]) -> int:
+        return sum(READ_COST + len(batch) * max(batch) for batch in batches)
+
+    def cuts(ordered: list[int]) -> Iterator[list[list[int]]]:
+        if not ordered:
+            yield []
+        for end in range(1, len(ordered) + 1):
+            if end == 1 or end * ordered[end - 1] <= most:
+                yield from ([ordered[:end], *rest] for rest in cuts(ordered[end:]))
+
+    found = [[lengths[number] for number in batch] for batch in plan_reading(lengths, most=most)]
+    assert sorted(length for batch in found for length in batch) == sorted(lengths)
+    assert cost(found) == min(map(cost, cuts(sorted(lengths))))
 
 
 def test_a_tokenizer_without_an_unknown_piece_is_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gridner import evaluate, read, write
 from gridner.calibration import Calibration
-from gridner.checkpoint import NETWORK, read_checkpoint
+from gridner.checkpoint import EXPORTED, read_checkpoint
 from gridner.export import export
 from gridner.loading import load
 from gridner.trained import TrainedModel
@@ -48,7 +48,8 @@ def test_a_model_is_suited_to_a_corpus(model: Path, corpus: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert "as chosen" in done.stdout
     assert f1(tmp_path / "new", corpus) > f1(model, corpus)
-    assert (tmp_path / "new" / NETWORK).read_bytes() == (model / NETWORK).read_bytes()
+    for name in EXPORTED:
+        assert (tmp_path / "new" / name).read_bytes() == (model / name).read_bytes()
     (old, _), (new, _) = read_checkpoint(model), read_checkpoint(tmp_path / "new")
     assert new.calibration == Calibration()  # as is said
     assert "too few entities found on dev to calibrate scores" in done.stderr

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
-from gridner.checkpoint import ABOUT, NETWORK, TOKENIZER, read_checkpoint
+from gridner.batches import Encoded, Pieces
+from gridner.checkpoint import ABOUT, EXPORTED, TOKENIZER, read_checkpoint
+from gridner.engine import Engine, ScoredGrid, score_sentences
 from gridner.errors import FormatError, UsageError
 from gridner.export import export
 from gridner.loading import load
@@ -22,7 +25,7 @@ from models import untrained
 from small import documents, part
 
 
-@pytest.fixture(scope="module", params=["toe", "w2ner"])
+@pytest.fixture(scope="module", params=["toe", "w2ner", "candidates"])
 def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, exported: Path
 ) -> tuple[TrainedModel, Path]:
@@ -34,19 +37,24 @@ def both(
     return model, folder
 
 
+def scores_of(engine: Engine, pieces: Pieces, sentences: Sequence[Encoded]) -> list[ScoredGrid]:
+    grids = dict(score_sentences(engine, pieces, sentences, always=[()] * len(sentences), cells=8192))
+    return [grids[number] for number in range(len(sentences))]
+
+
 def test_scores_are_those_of_torch_whatever_the_batch(both: tuple[TrainedModel, Path]) -> None:
     model, folder = both
     words = [[word.text for word in sentence.words] for sentence in part().sentences]
     words += [["pain"], ["left"] * 40]
     encoded = model.pieces.encode(words)
-    torch_engine, onnx_engine = TorchEngine(model.model), OnnxEngine(folder / NETWORK)
+    torch_engine, onnx_engine = TorchEngine(model.model), OnnxEngine(folder)
     for some in (encoded, encoded[:1], encoded[-1:], encoded[-2:-1], encoded[1:4]):
-        batch = model.pieces.collate(some)
-        expected, found = torch_engine.scores(batch), onnx_engine.scores(batch)
-        assert found.shape == expected.shape
-        for row, length in enumerate(batch.lengths):
-            np.testing.assert_allclose(found[row, :length, :length], expected[row, :length, :length], atol=1e-4)
-    assert (expected > 0).any()
+        for expected, found in zip(
+            scores_of(torch_engine, model.pieces, some), scores_of(onnx_engine, model.pieces, some), strict=True
+        ):
+            assert found.candidates == expected.candidates
+            np.testing.assert_allclose(found.scores, expected.scores, atol=1e-4)
+            assert (expected.scores > 0).any()
 
 
 def test_an_exported_model_finds_what_the_model_finds(both: tuple[TrainedModel, Path]) -> None:
@@ -67,27 +75,32 @@ def in_bytes(both: tuple[TrainedModel, Path], tmp_path_factory: pytest.TempPathF
 
 def test_in_8_bits_it_is_smaller_and_nearly_the_same(both: tuple[TrainedModel, Path], in_bytes: Path) -> None:
     model, folder = both
-    assert (in_bytes / NETWORK).stat().st_size < (folder / NETWORK).stat().st_size / 2
+    sizes = [sum((each / name).stat().st_size for name in EXPORTED) for each in (in_bytes, folder)]
+    assert sizes[0] < sizes[1] / 2
     assert read_checkpoint(in_bytes)[0].int8
     assert not read_checkpoint(folder)[0].int8
     encoded = model.pieces.encode([[word.text for word in sentence.words] for sentence in part().sentences])
-    whole, small = OnnxEngine(folder / NETWORK), OnnxEngine(in_bytes / NETWORK)
-    for one in encoded:
-        batch = model.pieces.collate([one])
-        expected, found = whole.scores(batch), small.scores(batch)
-        # untrained, so scores hardly differ from each other and rounding weighs much
-        assert np.abs(found - expected).mean() < 0.35 * np.abs(expected - expected.mean()).mean()
+    for whole, small in zip(
+        scores_of(OnnxEngine(folder), model.pieces, encoded),
+        scores_of(OnnxEngine(in_bytes), model.pieces, encoded),
+        strict=True,
+    ):
+        if whole.candidates == small.candidates != ():
+            spread = np.abs(whole.scores - whole.scores.mean()).mean()
+            # untrained, so scores hardly differ from each other and rounding weighs much
+            assert np.abs(small.scores - whole.scores).mean() < 0.35 * spread
 
 
 def test_in_8_bits_neighbours_do_not_matter_either(both: tuple[TrainedModel, Path], in_bytes: Path) -> None:
     model = both[0]
     words = [[word.text for word in sentence.words] for sentence in part().sentences]
     encoded = model.pieces.encode([*words, ["pain"], ["left"] * 40, ["odd", "&", "even", "Ω"] * 5])
-    engine = OnnxEngine(in_bytes / NETWORK)
-    together = engine.scores(model.pieces.collate(encoded))
-    for row, one in enumerate(encoded):
-        alone, length = engine.scores(model.pieces.collate([one])), len(one.words)
-        np.testing.assert_allclose(together[row, :length, :length], alone[0], atol=1e-3)
+    engine = OnnxEngine(in_bytes)
+    together = scores_of(engine, model.pieces, encoded)
+    for one, among in zip(encoded, together, strict=True):
+        (alone,) = scores_of(engine, model.pieces, [one])
+        assert among.candidates == alone.candidates
+        np.testing.assert_allclose(among.scores, alone.scores, atol=1e-3)
     recognizer = load(in_bytes, link_threshold=0.2, end_threshold=0.4)
     expected = list(recognizer.pipe(documents()))
     assert any(document.entities for document in expected)
@@ -104,7 +117,7 @@ def test_a_sample_without_a_sentence_is_refused(tmp_path: Path) -> None:
 
 def test_an_exported_model_is_a_folder_with_its_card(both: tuple[TrainedModel, Path]) -> None:
     model, folder = both
-    assert {path.name for path in folder.iterdir()} == {ABOUT, NETWORK, TOKENIZER, "README.md"}
+    assert {path.name for path in folder.iterdir()} == {ABOUT, *EXPORTED, TOKENIZER, "README.md"}
     assert read_checkpoint(folder)[0].config == model.checkpoint.config
     with pytest.raises(FormatError, match="was exported, to predict only"):
         TrainedModel.load(folder)
@@ -121,21 +134,21 @@ def test_a_model_on_torch_is_loaded_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda path: path.unlink(), "model.onnx: missing"),
-        (lambda path: path.write_bytes(b"no"), "model.onnx: altered"),
+        (lambda path: path.unlink(), "words.onnx: missing"),
+        (lambda path: path.write_bytes(b"no"), "words.onnx: altered"),
     ],
 )
 def test_a_network_that_is_not_whole_is_refused(both: tuple[TrainedModel, Path], tmp_path, change, said) -> None:  # type: ignore[no-untyped-def]
     copy = Path(shutil.copytree(both[1], tmp_path / "model"))
-    change(copy / NETWORK)
+    change(copy / EXPORTED[0])
     with pytest.raises(FormatError, match=said):
         load(copy)
 
 
 def test_a_file_that_is_not_onnx_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.onnx").write_bytes(b"not a network")
-    with pytest.raises(FormatError, match=r"x\.onnx: .*expected the network of gridner export"):
-        OnnxEngine(tmp_path / "x.onnx")
+    (tmp_path / "words.onnx").write_bytes(b"not a network")
+    with pytest.raises(FormatError, match=r"words\.onnx: .*expected a network of gridner export"):
+        OnnxEngine(tmp_path)
 
 
 def test_a_network_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -147,9 +160,9 @@ def test_a_network_of_another_kind_is_refused(tmp_path: Path) -> None:
         [value("y", TensorProto.FLOAT, [1])],
     )
     opset = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "x.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), tmp_path / "words.onnx")
     with pytest.raises(FormatError, match="inputs x and outputs y, expected lengths, piece_mask, pieces, word_pieces"):
-        OnnxEngine(tmp_path / "x.onnx")
+        OnnxEngine(tmp_path)
 
 
 def test_prediction_needs_neither_torch_nor_transformers(both: tuple[TrainedModel, Path]) -> None:

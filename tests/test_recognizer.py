@@ -7,6 +7,7 @@ from gridner.config import DecodingConfig
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
 from gridner.evaluate import evaluate
+from gridner.lexicon import Lexicon
 from gridner.oracle import oracle
 from gridner.recognizer import Recognizer
 from gridner.sentences import align
@@ -14,10 +15,12 @@ from gridner.tags import TagScheme, TagSet
 from small import Gold, documents, part, word_pieces
 
 
-def recognizer(*, tags: TagSet = "NNW+PNW+HTW+THW", one_label: bool = False, **decoding: object) -> Recognizer:
+def recognizer(
+    *, tags: TagSet = "NNW+PNW+HTW+THW", one_label: bool = False, candidates: bool = False, **decoding: object
+) -> Recognizer:
     sentences = part().sentences
     pieces, scheme = word_pieces(sentences), TagScheme(("Sign",), tags)
-    engine = Gold(sentences, pieces, scheme, one_label=one_label)
+    engine = Gold(sentences, pieces, scheme, one_label=one_label, candidates=candidates)
     return Recognizer(engine, pieces, scheme, DecodingConfig(**decoding), one_label)  # type: ignore[arg-type]
 
 
@@ -29,6 +32,24 @@ def test_right_scores_give_what_the_tags_can_say(tags: TagSet, one_label: bool) 
     assert [set(document.entities) for document in found] == [set(document.entities) for document in expected]
     assert evaluate(documents(), found).score().recall == 1
     assert all(entity.score is not None and 0.5 < entity.score < 1 for one in found for entity in one.entities)
+
+
+def test_a_grid_over_candidate_words_finds_what_the_whole_grid_finds() -> None:
+    few, every = recognizer(candidates=True), recognizer()
+    assert list(few.pipe(documents())) == list(every.pipe(documents()))
+    sentences = part().sentences
+    sizes = [[len(window.candidates) for window in one.windows(sentences)] for one in (few, every)]
+    assert 0 in sizes[0]  # "Nothing to report."
+    assert sum(sizes[0]) < sum(sizes[1]) == sum(len(sentence.words) for sentence in sentences)
+
+
+def test_words_of_names_are_candidates_whatever_the_network_says() -> None:
+    lexicon = Lexicon.from_text("Sign\tnothing to report\n", where="names")
+    named = replace(recognizer(candidates=True), lexicon=lexicon)
+    sentence = next(one for one in part().sentences if one.words[0].text == "Nothing")
+    (window,) = named.windows([sentence])
+    assert window.candidates == (0, 1, 2)
+    assert [name.words for name in window.names] == [(0, 1, 2)]
 
 
 @pytest.mark.parametrize("cells", [1, 60, 10_000])

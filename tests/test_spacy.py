@@ -25,9 +25,9 @@ from spacy.vocab import Vocab
 
 from gridner.batches import Arrays
 from gridner.documents import Document, Entity, Fragment
+from gridner.engine import Engine, GridArrays, WordVectors
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.loading import load
-from gridner.recognizer import Engine
 from gridner.sentences import sentences_of
 from gridner.spacy import Component, Handler, Settings
 from gridner.spacy_docs import WIDENED, document_of, entities_of, put
@@ -163,9 +163,12 @@ class Counting:
         self.engine = engine
         self.sizes: list[int] = []
 
-    def scores(self, batch: Arrays) -> NDArray[np.floating]:
+    def read(self, batch: Arrays) -> WordVectors:
         self.sizes.append(len(batch.lengths))
-        return self.engine.scores(batch)
+        return self.engine.read(batch)
+
+    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        return self.engine.tag(grid)
 
 
 def test_pipe_batches_and_keeps_the_order(exported: Path) -> None:
@@ -213,10 +216,13 @@ def test_a_failure_of_the_network_costs_one_doc(exported: Path) -> None:
     inner: Engine = component.recognizer.engine
 
     class Failing:
-        def scores(self, batch: Arrays) -> NDArray[np.floating]:
+        def read(self, batch: Arrays) -> WordVectors:
             if 6 in batch.lengths:  # words of the third and fourth text
                 raise MemoryError("too much")
-            return inner.scores(batch)
+            return inner.read(batch)
+
+        def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+            return inner.tag(grid)
 
     lengths = [[len(one.words) for one in sentences_of(Document("x", text))] for text in TEXTS]
     good = [number for number, found in enumerate(lengths) if 6 not in found]

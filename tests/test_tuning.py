@@ -10,6 +10,7 @@ from gridner.batches import Arrays
 from gridner.calibration import fit
 from gridner.checkpoint import read_checkpoint
 from gridner.config import DecodingConfig
+from gridner.engine import GridArrays, WordVectors
 from gridner.errors import Notes
 from gridner.lexicon import names_of
 from gridner.recognizer import Recognizer
@@ -25,10 +26,13 @@ class Unsure:
         self.gold = gold
         self.seed = seed
 
-    def scores(self, batch: Arrays) -> NDArray[np.floating]:
-        scores = self.gold.scores(batch) / 2
-        for row, length in enumerate(batch.lengths):
-            random = np.random.default_rng([self.seed, *batch.pieces[row, :length]])
+    def read(self, batch: Arrays) -> WordVectors:
+        return self.gold.read(batch)
+
+    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        scores = self.gold.tag(grid) / 2
+        for row, length in enumerate(grid.lengths):
+            random = np.random.default_rng([self.seed, *grid.words[row, :length].astype(int).flatten()])
             scores[row, :length, :length] += random.normal(-1, 2, (length, length, scores.shape[-1]))
         return scores
 
@@ -57,9 +61,9 @@ def test_a_batch_is_scored_once() -> None:
     class Counted(Unsure):
         calls = 0
 
-        def scores(self, batch: Arrays) -> NDArray[np.floating]:
+        def tag(self, grid: GridArrays) -> NDArray[np.floating]:
             self.calls += 1
-            return super().scores(batch)
+            return super().tag(grid)
 
     recognizer = unsure(1)
     counted = Counted(recognizer.engine.gold, 1)  # type: ignore[attr-defined]
@@ -119,8 +123,8 @@ def test_types_that_nobody_marked_do_not_count() -> None:
     class Both(Unsure):
         """Signs with some noise, and others everywhere."""
 
-        def scores(self, batch: Arrays) -> NDArray[np.floating]:
-            scores = super().scores(batch)
+        def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+            scores = super().tag(grid)
             scores[..., scheme.channels["HTW"].start] = 9.0
             return scores
 
@@ -134,13 +138,13 @@ def test_types_that_nobody_marked_do_not_count() -> None:
 @pytest.mark.parametrize("sure", [0.0, 8.0, 20.0])
 def test_what_is_found_by_default_stays_however_sure_a_network_is(exported: Path, sure: float) -> None:
     class Sure(Unsure):
-        def scores(self, batch: Arrays) -> NDArray[np.floating]:
-            scores = super().scores(batch)
+        def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+            scores = super().tag(grid)
             surer: NDArray[np.floating] = scores + sure * np.sign(scores)
             return surer
 
-    recognizer = unsure(5)
-    recognizer = replace(recognizer, engine=Sure(recognizer.engine.gold, 5))  # type: ignore[attr-defined]
+    recognizer = unsure(1)
+    recognizer = replace(recognizer, engine=Sure(recognizer.engine.gold, 1))  # type: ignore[attr-defined]
     checkpoint, _ = read_checkpoint(exported)
     config = replace(checkpoint.config, decoding=recognizer.decoding)
     config = replace(config, train=replace(config.train, calibrate=True, tune_thresholds=False))
@@ -155,7 +159,7 @@ def test_what_is_found_by_default_stays_however_sure_a_network_is(exported: Path
 
 
 def test_calibrated_scores_say_how_often_they_are_right_and_change_nothing_by_default() -> None:
-    recognizer = unsure(5)
+    recognizer = unsure(1)
     before = predictions(recognizer, part())
     scores, right = scored(recognizer, part(), threshold=0.05)
     assert sum(right) > 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gridner.checkpoint import NETWORK, read_checkpoint
+from gridner.checkpoint import read_checkpoint
 
 
 def about_model(folder: Path) -> dict[str, Any]:
@@ -13,9 +13,10 @@ def about_model(folder: Path) -> dict[str, Any]:
     checkpoint, _ = read_checkpoint(folder)
     settings, training = checkpoint.config.to_dict(), checkpoint.training
     dev = training.get("scores", {}).get("dev", {}).get("exact", {})
+    size = sum((folder / name).stat().st_size for name in checkpoint.network)
     return {
-        "engine": ("ONNX Runtime" if checkpoint.network == NETWORK else "torch") + ", int8" * checkpoint.int8,
-        "file": f"{checkpoint.network}, {(folder / checkpoint.network).stat().st_size / 2**20:,.0f} MB",
+        "engine": ("ONNX Runtime" if checkpoint.exported else "torch") + ", int8" * checkpoint.int8,
+        "files": f"{', '.join(checkpoint.network)}, {size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
         "types": list(checkpoint.types),
         "names": len(checkpoint.lexicon),

@@ -1,11 +1,11 @@
-"""Sentences as numbers: pieces of words, and batches of similar length under a budget of grid cells.
+"""Sentences as numbers: pieces of words, and batches of similar length under a budget.
 
 Training and prediction cut words into pieces with the same `tokenizers` file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
@@ -18,9 +18,10 @@ from tokenizers import Tokenizer
 from gridner.errors import FormatError, Notes
 from gridner.windows import windows
 
-# What costs as much as a cell of the grid, roughly, with MiniLM on a CPU: another encoder only loses some speed.
-WORD_COST = 20  # cells for a word in the encoder
-BATCH_COST = 400  # cells for a call of the network
+# Measured with MiniLM on a CPU: with another encoder the batches only lose some speed.
+READ_COST = 30  # pieces that cost as much as a call of the encoder
+WORD_COST = 20  # cells of the grid that cost as much as one of its words
+TAG_COST = 400  # cells that cost as much as a call of the grid's network
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,30 +122,40 @@ class Pieces:
         return Arrays(pieces, mask, places, lengths)
 
 
-def plan(lengths: Sequence[int], *, cells: int) -> Iterator[list[int]]:
-    """Numbers of sentences, grouped by length so that a batch has at most `cells` grid cells, padding included.
+def plan_reading(lengths: Sequence[int], *, most: int) -> list[list[int]]:
+    """Group sentences of so many pieces into batches for the encoder, each of at most `most` pieces with padding."""
+    return _plan(lengths, batch_cost=READ_COST, cost=lambda n: n, fits=lambda n: most // n)
 
-    A sentence that has more by itself is a batch of its own. Of all ways to cut the sentences, sorted by length, into
-    batches, it is the one that costs least: sentences of a batch cost what its longest does, and each batch a bit more.
+
+def plan_tagging(lengths: Sequence[int], *, cells: int, batch_cost: int = TAG_COST) -> list[list[int]]:
+    """Group sentences of so many words into batches for the grid, each of at most `cells` cells with padding."""
+    return _plan(lengths, batch_cost=batch_cost, cost=lambda n: (n + WORD_COST) * n, fits=lambda n: cells // n**2)
+
+
+def _plan(
+    lengths: Sequence[int], *, batch_cost: int, cost: Callable[[int], int], fits: Callable[[int], int]
+) -> list[list[int]]:
+    """Return numbers of sentences, grouped by length.
+
+    Of all ways to cut the sentences, sorted by length, into batches, it is the one that costs least: a sentence costs
+    what the longest of its batch does, and each batch `batch_cost` more. `fits` says how many sentences of a length
+    may be in a batch; one that does not fit at all is a batch of its own.
     """
     order = sorted(range(len(lengths)), key=lambda place: (lengths[place], place))
     least, begins = [0], [0]  # what the shortest so many cost, and where the last batch of them begins
     for end, place in enumerate(order, start=1):
-        length = lengths[place]
-        most = max(1, cells // max(1, length**2))
-        costs = (
-            (least[begin] + BATCH_COST + (end - begin) * (length + WORD_COST) * length, begin)
-            for begin in range(max(0, end - most), end)
-        )
-        cost, begin = min(costs)
-        least.append(cost)
+        length = max(1, lengths[place])
+        each, most = cost(length), max(1, fits(length))
+        costs = ((least[begin] + batch_cost + (end - begin) * each, begin) for begin in range(max(0, end - most), end))
+        total, begin = min(costs)
+        least.append(total)
         begins.append(begin)
     batches: list[list[int]] = []
     end = len(order)
     while end:
         batches.append(order[begins[end] : end])
         end = begins[end]
-    yield from reversed(batches)
+    return batches[::-1]
 
 
 def _special(tokenizer: Tokenizer, names: Sequence[str]) -> int:

@@ -2,7 +2,7 @@
 
 gridner.json        what the model is, and the sizes and hashes of the other files; written last
 tokenizer.json      of the `tokenizers` library
-model.safetensors   the weights; a model that was exported has model.onnx, the whole network, instead
+model.safetensors   the weights; an exported model has the network in two steps, words.onnx and grid.onnx, instead
 names.tsv           the names of its lexicon, if it has one
 README.md           the model card
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,11 @@ from gridner.errors import FormatError, OutputError, UsageError
 from gridner.lexicon import Lexicon
 from gridner.tags import TagScheme
 
-FORMAT = 1  # of the directory
+FORMAT = 2  # of the directory
 TASK = "discontinuous-ner"
 ABOUT, TOKENIZER, CARD = "gridner.json", "tokenizer.json", "README.md"
-WEIGHTS, NETWORK = "model.safetensors", "model.onnx"  # a model has one of them
+WEIGHTS = "model.safetensors"
+EXPORTED = ("words.onnx", "grid.onnx")  # what an exported model has instead
 NAMES = "names.tsv"
 ATTRIBUTION = "ATTRIBUTION.md"  # of what a model that is handed on was made of
 MAX_ABOUT = 2**20  # bytes
@@ -45,9 +46,14 @@ class Checkpoint:
     training: Mapping[str, Any] = field(default_factory=dict)  # data, seed, scores of dev and test
     calibration: Calibration = field(default_factory=Calibration)
     version: str  # of gridner
-    network: str = WEIGHTS  # the file that it is in
+    exported: bool = False  # to ONNX
     int8: bool = False  # an exported network of 8 bits
     lexicon: Lexicon = field(default_factory=Lexicon)
+
+    @property
+    def network(self) -> tuple[str, ...]:
+        """The files that the network is in."""
+        return EXPORTED if self.exported else (WEIGHTS,)
 
     @property
     def scheme(self) -> TagScheme:
@@ -56,16 +62,26 @@ class Checkpoint:
 
 
 def write_checkpoint(
-    directory: Path, checkpoint: Checkpoint, *, tokenizer: Tokenizer, write_network: Callable[[Path], None], card: str
+    directory: Path,
+    checkpoint: Checkpoint,
+    *,
+    tokenizer: Tokenizer,
+    write_network: Callable[[Sequence[Path]], None],
+    card: str,
 ) -> None:
-    """Write a model. A model that is there is replaced once all is written; what makes it a model comes last."""
+    """Write a model. A model that is there is replaced once all is written; what makes it a model comes last.
+
+    `write_network` is given a path for each of `checkpoint.network`.
+    """
     names = (NAMES,) if checkpoint.lexicon else ()
-    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, checkpoint.network, *names, CARD, ABOUT)}
+    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, *checkpoint.network, *names, CARD, ABOUT)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         parts[TOKENIZER].write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
-        write_network(parts[checkpoint.network])
-        parts[checkpoint.network].chmod(parts[TOKENIZER].stat().st_mode)  # safetensors gives it to its owner alone
+        network = [parts[name] for name in checkpoint.network]
+        write_network(network)
+        for part in network:
+            part.chmod(parts[TOKENIZER].stat().st_mode)  # safetensors gives it to its owner alone
         if checkpoint.lexicon:
             parts[NAMES].write_text(checkpoint.lexicon.to_text(), encoding="utf-8")
         parts[CARD].write_text(card, encoding="utf-8")
@@ -80,11 +96,11 @@ def write_checkpoint(
             "training": dict(checkpoint.training),
             "calibration": asdict(checkpoint.calibration),
             "int8": checkpoint.int8,
-            "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, checkpoint.network, *names)},
+            "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, *checkpoint.network, *names)},
         }
         parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
         (directory / ABOUT).unlink(missing_ok=True)
-        for name in {WEIGHTS, NETWORK, NAMES} - parts.keys():
+        for name in {WEIGHTS, *EXPORTED, NAMES} - parts.keys():
             (directory / name).unlink(missing_ok=True)  # of a model that was here
         for name, part in parts.items():
             part.replace(directory / name)
@@ -114,7 +130,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
         training=about.get("training", {}),
         calibration=_calibration(about.get("calibration"), where),
         version=about["gridner"],
-        network=NETWORK if NETWORK in about["files"] else WEIGHTS,
+        exported=WEIGHTS not in about["files"],
         int8=about.get("int8") is True,
         lexicon=_lexicon(folder / NAMES) if NAMES in about["files"] else Lexicon(),
     )
@@ -157,9 +173,11 @@ def _about(folder: Path) -> dict[str, Any]:
     for key, kind in kinds.items():
         if not isinstance(about.get(key), kind):
             raise FormatError(f"{path}: {key} is {about.get(key)!r:.40}, expected {kind.__name__}")
-    if set(about["files"]) - {NAMES} not in ({TOKENIZER, WEIGHTS}, {TOKENIZER, NETWORK}):
+    if set(about["files"]) - {NAMES} not in ({TOKENIZER, WEIGHTS}, {TOKENIZER, *EXPORTED}):
         found = sorted(about["files"])
-        raise FormatError(f"{path}: files are {found!r:.80}, expected {TOKENIZER} and {WEIGHTS} or {NETWORK}")
+        raise FormatError(
+            f"{path}: files are {found!r:.80}, expected {TOKENIZER} and {WEIGHTS} or {' and '.join(EXPORTED)}"
+        )
     if about["max_pieces"] < 3:
         raise FormatError(f"{path}: max_pieces is {about['max_pieces']}, expected at least 3")
     if not about["types"] or not all(isinstance(name, str) for name in about["types"]):
@@ -193,7 +211,7 @@ def _fingerprint(path: Path) -> dict[str, Any]:
 
 def check_same_sizes(found: Config, wanted: Config, *, where: str) -> None:
     """A model that is trained on must have the sizes that the settings name; dropout may differ."""
-    free = {"word_dropout", "grid_dropout", "predictor_dropout", "encoder"}
+    free = {"word_dropout", "grid_dropout", "trem_dropout", "predictor_dropout", "encoder"}
     have, want = found.to_dict()["model"], wanted.to_dict()["model"]
     differing = [f"model.{key} = {have[key]!r}, not {want[key]!r}" for key in have if have[key] != want[key]]
     differing = [text for text in differing if text.split(" = ")[0].removeprefix("model.") not in free]

@@ -29,15 +29,18 @@ class ModelConfig:
     region_width: int = 20  # [d_gp]
     channels: int = 80  # [d_q] of each dilated convolution
     dilations: tuple[int, ...] = (1, 2, 3)
+    candidates: bool = False  # build the grid over words that can be part of an entity, not over all
     trem: bool = True
     rounds: int = 3
     maps: int = 4  # [M_num]
     map_width: int = 40  # [d_t]
-    heads: int = 8
+    heads: int = 8  # of TREM's attentions
+    residual: Literal["words", "tags"] = "words"  # what Eq. 11 adds to: the round's words, or the recovered tags
     hidden: int = 120  # of MLP_2
     biaffine: int = 256  # of MLP_3 and MLP_4
     word_dropout: float = 0.5
     grid_dropout: float = 0.5
+    trem_dropout: float = 0.1
     predictor_dropout: float = 0.33
 
 
@@ -77,7 +80,8 @@ class TrainConfig:
     empty_share: float = 1.0  # of the sentences without entities that are used
     discontinuous_times: int = 1  # how often an epoch sees a sentence with a discontinuous mention
     coordinations: float = 0.0  # coordinations made from flat mentions: so many for each sentence with entities
-    average: float = 0.0  # decay a step of a moving average of the weights, which is scored and kept; 0: none
+    every_round: bool = False  # the loss is the mean over the grids of all rounds, not that of the last
+    candidate_recall: float = 0.998  # of dev's entity words, at least, that must be candidates
     tune_thresholds: bool = False  # choose the decoding thresholds on dev, for each epoch
     calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
     seeds: tuple[int, ...] = (1,)
@@ -206,7 +210,10 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
         ),
         (0 <= train.warmup < 1, f"train.warmup is {train.warmup}, expected 0 <= warmup < 1"),
         (0 <= train.empty_share <= 1, f"train.empty_share is {train.empty_share}, expected 0 to 1"),
-        (0 <= train.average < 1, f"train.average is {train.average}, expected 0 (none) or a decay such as 0.999"),
+        (
+            0 < train.candidate_recall <= 1,
+            f"train.candidate_recall is {train.candidate_recall}, expected more than 0 and at most 1",
+        ),
         (train.patience >= 0, f"train.patience is {train.patience}, expected 0 (never) or more"),
         (train.weight_decay >= 0, f"train.weight_decay is {train.weight_decay}, expected 0 or more"),
         (
@@ -242,7 +249,7 @@ def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig
     for name in ("link_threshold", "end_threshold"):
         value = getattr(decoding, name)
         checks.append((0 < value < 1, f"decoding.{name} is {value}, expected more than 0 and less than 1"))
-    for name in ("word_dropout", "grid_dropout", "predictor_dropout"):
+    for name in ("word_dropout", "grid_dropout", "trem_dropout", "predictor_dropout"):
         value = getattr(model, name)
         checks.append((0 <= value <= 0.99, f"model.{name} is {value}, expected 0 to 0.99"))
     return [problem for holds, problem in checks if not holds]

@@ -1,4 +1,4 @@
-"""A trained model as ONNX: the whole network, encoder included, for batches and sentences of any size."""
+"""A trained model as ONNX: both steps of the network, for batches and sentences of any size."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import onnx
 import torch
 from torch import Tensor, nn
 
-from gridner.batches import Arrays, Pieces, plan
-from gridner.checkpoint import NETWORK, write_checkpoint
+from gridner.batches import Arrays, Pieces, plan_tagging
+from gridner.checkpoint import write_checkpoint
+from gridner.engine import Engine, GridArrays, WordVectors
 from gridner.errors import UsageError
-from gridner.model.fold import fold
-from gridner.model.toe import Batch
+from gridner.model.portable import PortableLstm
+from gridner.model.toe import Toe
 from gridner.onnx_engine import SCORES
 from gridner.quantize import quantize
 from gridner.sentences import Sentence
-from gridner.trained import TrainedModel
+from gridner.trained import TorchEngine, TrainedModel
 
 SAMPLE = 256  # sentences that the scales of 8 bits are taken from
 LONG = 100  # words of a sentence that is not among them
@@ -35,13 +38,24 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
 
     With a sample of sentences as the model will see them its network has 8 bits, with scales that suit these.
     """
-    checkpoint = replace(model.checkpoint, network=NETWORK, int8=sample is not None)
+    checkpoint = replace(model.checkpoint, exported=True, int8=sample is not None)
 
-    def write(path: Path) -> None:
-        _write(model, path)
+    def write(paths: Sequence[Path]) -> None:
+        network = model.model.eval()
+        reader, tagger = paths
+        words = model.pieces.collate(model.pieces.encode(EXAMPLE))
+        with torch.inference_mode():
+            engine = TorchEngine(network)
+            grid = _grid(engine, words)
+        size, pieces, most, n = (torch.export.Dim(name) for name in ("size", "pieces", "most", "words"))
+        shapes = ({0: size, 1: pieces}, {0: size, 1: pieces}, {0: size, 1: n, 2: most}, {0: size})
+        _write(_Reader(network), words, WordVectors._fields, shapes, reader)
+        _write(_Tagger(network), grid, (SCORES,), ({0: size, 1: n}, {0: size, 1: n}, {0: size}), tagger)
         if sample is not None:
+            batches = _batches(model.pieces, sample)
             with _quiet():
-                quantize(path, [batch._asdict() for batch in _batches(model.pieces, sample)])
+                quantize(reader, [batch._asdict() for batch in batches])
+                quantize(tagger, [_grid(engine, batch)._asdict() for batch in batches])
 
     write_checkpoint(
         Path(directory),
@@ -52,8 +66,15 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
     )
 
 
+def _grid(engine: Engine, batch: Arrays) -> GridArrays:
+    """Return all words of a batch, for the second step."""
+    words, _ = engine.read(batch)
+    positions = np.broadcast_to(np.arange(words.shape[1]), words.shape[:2])
+    return GridArrays(words, np.ascontiguousarray(positions), batch.lengths)
+
+
 def _batches(pieces: Pieces, sample: Sequence[Sentence]) -> list[Arrays]:
-    """Some of the sentences, evenly, without the longest."""
+    """Return some of the sentences, evenly, without the longest."""
     short = [sentence for sentence in sample if len(sentence.words) <= LONG]
     if not short:
         raise UsageError(
@@ -62,34 +83,52 @@ def _batches(pieces: Pieces, sample: Sequence[Sentence]) -> list[Arrays]:
     chosen = short[:: -(-len(short) // SAMPLE)]
     encoded = pieces.encode([[word.text for word in sentence.words] for sentence in chosen])
     fitting = [one for one in encoded if one.pieces <= pieces.max_pieces]
-    return [
-        pieces.collate([fitting[place] for place in batch])
-        for batch in plan([len(one.words) for one in fitting], cells=CELLS)
-    ]
+    groups = plan_tagging([len(one.words) for one in fitting], cells=CELLS)
+    return [pieces.collate([fitting[place] for place in group]) for group in groups]
 
 
-class _Scores(nn.Module):
-    """The network with a batch's tensors one by one, as ONNX has inputs."""
+class _Reader(nn.Module):
+    """The first step, with a batch's tensors one by one, as ONNX has inputs."""
 
-    def __init__(self, model: TrainedModel) -> None:
+    def __init__(self, model: Toe) -> None:
         super().__init__()
-        self.network = fold(model.model, portable=True)
+        self.encoder = model.encoder
+        self.context = PortableLstm(model.encoder)
+        self.candidates = model.candidates
 
-    def forward(self, pieces: Tensor, piece_mask: Tensor, word_pieces: Tensor, lengths: Tensor) -> Tensor:
-        scores: Tensor = self.network(Batch(pieces, piece_mask, word_pieces, lengths))
-        return scores
+    def forward(
+        self, pieces: Tensor, piece_mask: Tensor, word_pieces: Tensor, lengths: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        words = self.context(self.encoder.pool(pieces, piece_mask, word_pieces), lengths)
+        if self.candidates is None:
+            return words, torch.ones_like(words[..., 0])
+        return words, self.candidates(words) - self.candidates.offset
 
 
-def _write(model: TrainedModel, path: Path) -> None:
-    arrays = model.pieces.collate(model.pieces.encode(EXAMPLE))
-    size, pieces, words, most = (torch.export.Dim(name) for name in ("size", "pieces", "words", "most"))
-    shapes = ({0: size, 1: pieces}, {0: size, 1: pieces}, {0: size, 1: words, 2: most}, {0: size})
+class _Tagger(nn.Module):
+    """The second step."""
+
+    def __init__(self, model: Toe) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, words: Tensor, positions: Tensor, lengths: Tensor) -> Tensor:
+        return self.model.tag(words, positions, lengths)[-1]
+
+
+def _write(
+    module: nn.Module,
+    example: Arrays | GridArrays,
+    outputs: Sequence[str],
+    shapes: tuple[dict[int, Any], ...],
+    path: Path,
+) -> None:
     with _quiet():
         program = torch.onnx.export(
-            _Scores(model),
-            tuple(torch.from_numpy(array) for array in arrays),
-            input_names=list(Arrays._fields),
-            output_names=[SCORES],
+            module.eval(),
+            tuple(torch.from_numpy(array) for array in example),
+            input_names=list(example._fields),
+            output_names=list(outputs),
             dynamic_shapes=shapes,
             opset_version=OPSET,
             dynamo=True,

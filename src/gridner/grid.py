@@ -31,11 +31,15 @@ def grids(
                 rows, columns = np.nonzero(window.tags[:, :, number] >= LEAST)
                 values = window.tags[rows, columns, number]
                 tags[label] = [
-                    [int(row), int(column), round(float(value), 3)]
+                    [window.candidates[row], window.candidates[column], round(float(value), 3)]
                     for row, column, value in zip(rows, columns, values, strict=True)
                 ]
             mentions = [
-                [mention.type, list(mention.words), round(recognizer.calibration(mention.score or 0.0), 3)]
+                [
+                    mention.type,
+                    list(window.mention(mention).words),
+                    round(recognizer.calibration(mention.score or 0.0), 3),
+                ]
                 for mention in recognizer.decode(window).mentions
             ]
             if mentions or any(tags.values()):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gridner.checkpoint import NETWORK, read_checkpoint
+from gridner.checkpoint import read_checkpoint
 from gridner.errors import UsageError
 from gridner.lexicon import Lexicon, read_lexicon
 from gridner.recognizer import Recognizer
@@ -44,7 +44,7 @@ def load(
 
 def _load(model: str | Path, threads: int | None, decoding: Mapping[str, Any]) -> Recognizer:
     checkpoint, pieces = read_checkpoint(model)
-    if checkpoint.network != NETWORK:
+    if not checkpoint.exported:
         try:
             from gridner.trained import TrainedModel
         except ImportError as error:
@@ -61,7 +61,7 @@ def _load(model: str | Path, threads: int | None, decoding: Mapping[str, Any]) -
     from gridner.onnx_engine import OnnxEngine
 
     settings = replace(checkpoint.config.decoding, **decoding)
-    engine = OnnxEngine(Path(model) / NETWORK, threads=threads)
+    engine = OnnxEngine(Path(model), threads=threads)
     one_label = checkpoint.config.model.architecture == "w2ner"
     return Recognizer(
         engine, pieces, checkpoint.scheme, settings, one_label, checkpoint.calibration, checkpoint.lexicon

@@ -1,4 +1,4 @@
-"""The paper's loss, cross-entropy for any number of tags a cell with the threshold y_0 = 0; and W2NER's."""
+"""The paper's loss, cross-entropy for any number of tags per cell with the threshold y_0 = 0; W2NER's; candidates'."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def one_label_loss(scores: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
     tags = gold[cells]
     labels = torch.where(tags.any(dim=-1), tags.int().argmax(dim=-1), tags.shape[-1])
     return functional.cross_entropy(scores[cells], labels, reduction="sum")
+
+
+def word_loss(log_odds: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
+    """Return the sum over the real words of the cross-entropy of "part of an entity"; both tensors are [B, n]."""
+    real = torch.arange(log_odds.shape[1], device=log_odds.device) < lengths.unsqueeze(1)
+    return functional.binary_cross_entropy_with_logits(log_odds[real], gold[real].to(log_odds.dtype), reduction="sum")
 
 
 def _real_cells(scores: Tensor, lengths: Tensor) -> Tensor:

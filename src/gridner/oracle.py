@@ -6,13 +6,12 @@ another way than any of them: the grid is ambiguous by nature.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gridner.decode import decode
 from gridner.documents import Document
 from gridner.errors import Notes
-from gridner.sentences import Alignment, Mention, align, entity_of
+from gridner.sentences import Alignment, align, entity_of, renumber
 from gridner.tags import TagScheme
 
 
@@ -25,13 +24,9 @@ def oracle(document: Document, *, alignment: Alignment | None = None, notes: Not
         used = sorted({word for mention in sentence.mentions for word in mention.words})  # others have no tag
         place = {word: number for number, word in enumerate(used)}
         scheme = TagScheme(tuple(sorted({mention.type for mention in sentence.mentions})))
-        grid = scheme.encode([_renumber(mention, place) for mention in sentence.mentions], len(used))
+        grid = scheme.encode([renumber(mention, place) for mention in sentence.mentions], len(used))
         decoded = decode(scheme.relations(grid), scheme.types)
         if notes is not None and (decoded.capped_cells or decoded.capped_mentions):
             notes.add("sentence where the decoder's caps were reached", f"{document.id}: sentence {number + 1}")
-        found += [entity_of(sentence, _renumber(mention, used)) for mention in decoded.mentions]
+        found += [entity_of(sentence, renumber(mention, used)) for mention in decoded.mentions]
     return replace(document, entities=tuple(found))
-
-
-def _renumber(mention: Mention, places: Mapping[int, int] | Sequence[int]) -> Mention:
-    return replace(mention, words=tuple(places[word] for word in mention.words))

@@ -90,6 +90,7 @@ def _smooth(model: ModelProto, batches: Iterable[Inputs]) -> None:
             node.input[0] = f"{name}.even"
     nodes = list(graph.node)
     del graph.node[:]
+    graph.node.extend(even[each.name] for each in graph.input if each.name in even)
     for node in nodes:
         graph.node.append(node)
         graph.node.extend(even[name] for name in node.output if name in even)

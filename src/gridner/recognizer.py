@@ -1,4 +1,4 @@
-"""Texts → documents with entities, on any engine that scores a batch. All but the network itself is here."""
+"""Texts → documents with entities, on any engine. All but the network itself is here."""
 
 from __future__ import annotations
 
@@ -6,31 +6,23 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gridner.batches import Arrays, Encoded, Pieces, plan
+from gridner.batches import Encoded, Pieces
 from gridner.calibration import Calibration
 from gridner.config import DecodingConfig
 from gridner.decode import Decoded, decode
 from gridner.documents import Document, Entity
+from gridner.engine import Engine, score_sentences
 from gridner.errors import Notes, UsageError
 from gridner.lexicon import Lexicon
-from gridner.sentences import Mention, Sentence, each_sentence, entity_of
+from gridner.sentences import Mention, Sentence, each_sentence, entity_of, renumber
 from gridner.tags import Name, Relations, TagScheme, favoured, probabilities, shifted
 from gridner.windows import merge
 
 TOGETHER = 512  # sentences that are sorted by length and batched
-
-
-class Engine(Protocol):
-    """A network: a batch of B sentences of at most n words → scores [B, n, n, labels]."""
-
-    def scores(self, batch: Arrays) -> NDArray[np.floating]:
-        """Scores of the batch; those past a sentence's length mean nothing."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +40,14 @@ class Window:
 
     sentence: int
     words: range
-    tags: NDArray[np.floating]  # probabilities [n, n, labels]
+    candidates: tuple[int, ...]  # the words that the grid is over, as numbered in the window
+    tags: NDArray[np.floating]  # probabilities [m, m, labels] for m candidates
     relations: Relations
-    names: tuple[Name, ...] = ()  # words as in the window
+    names: tuple[Name, ...] = ()  # words as in the grid
+
+    def mention(self, found: Mention) -> Mention:
+        """Return a mention of the grid by the words of the window."""
+        return renumber(found, self.candidates)
 
 
 @dataclass(slots=True)
@@ -134,13 +131,13 @@ class Recognizer:
             if decoded.capped_cells or decoded.capped_mentions:
                 place = f"{one.sentence.document_id}: {one.sentence.start}-{one.sentence.end}"
                 one.notes.add("sentence where the decoder's caps were reached", place)
-            found[window.sentence].append((window.words, decoded.mentions))
+            found[window.sentence].append((window.words, [window.mention(mention) for mention in decoded.mentions]))
         for number in range(len(asked)):
             merged = merge(sorted(found[number], key=lambda pair: pair[0].start))
             yield [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
 
     def decode(self, window: Window, *, threshold: float | None = None) -> Decoded:
-        """The mentions of a window, by its own words, with scores that are not calibrated yet."""
+        """The mentions of a window, by the words of its grid, with scores that are not calibrated yet."""
         settings = self.decoding
         relations = favoured(window.relations, window.names, settings.name_bonus)
         relations = Relations(
@@ -157,14 +154,20 @@ class Recognizer:
         for number, whole in enumerate(encoded):
             for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
                 parts.append((number, words, whole.part(words)))
-        for batch in plan([len(words) for _, words, _ in parts], cells=self.cells):
-            scores = self.engine.scores(self.pieces.collate([parts[place][2] for place in batch]))
-            for row, place in enumerate(batch):
-                number, words, _ = parts[place]
-                grid = scores[row, : len(words), : len(words)]
-                tags = probabilities(grid, one_label=self.one_label)
-                relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)
-                yield Window(number, words, tags, relations, self._names(sentences[number], words))
+        names = [self._names(sentences[number], words) for number, words, _ in parts]
+        always = [{word for name in some for word in name.words} for some in names]
+        for place, grid in score_sentences(
+            self.engine, self.pieces, [part for _, _, part in parts], always=always, cells=self.cells
+        ):
+            number, words, _ = parts[place]
+            if grid.candidates:
+                tags = probabilities(grid.scores, one_label=self.one_label)
+            else:
+                tags = np.zeros((0, 0, len(self.scheme.labels)))
+            relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)
+            where = {word: number for number, word in enumerate(grid.candidates)}
+            named = (Name(name.type, tuple(where[word] for word in name.words)) for name in names[place])
+            yield Window(number, words, grid.candidates, tags, relations, tuple(named))
 
     def _names(self, sentence: Sentence, words: range) -> tuple[Name, ...]:
         if not self.lexicon or not self.decoding.name_bonus:

@@ -6,7 +6,7 @@ Two words that never mix: an Entity is characters in a document, a Mention is wo
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import pairwise
@@ -57,6 +57,11 @@ class Mention:
     def tail(self) -> int:
         """The last word."""
         return self.words[-1]
+
+
+def renumber(mention: Mention, places: Mapping[int, int] | Sequence[int]) -> Mention:
+    """Return the mention with each of its words replaced by what `places` has for it."""
+    return replace(mention, words=tuple(places[word] for word in mention.words))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gridner.checkpoint import ABOUT, ATTRIBUTION, CARD, NAMES, NETWORK, TOKENIZER, WEIGHTS
+from gridner.checkpoint import ABOUT, ATTRIBUTION, CARD, EXPORTED, NAMES, TOKENIZER, WEIGHTS
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.loading import SHIPPED, load
@@ -36,7 +36,7 @@ except ImportError as error:
     ) from None
 
 SAVED, MODEL, LEXICON = "settings.json", "model", "lexicon.tsv"
-MODEL_FILES = (ABOUT, TOKENIZER, NETWORK, WEIGHTS, NAMES, CARD, ATTRIBUTION)
+MODEL_FILES = (ABOUT, TOKENIZER, *EXPORTED, WEIGHTS, NAMES, CARD, ATTRIBUTION)
 FILES = (*(f"{MODEL}/{name}" for name in MODEL_FILES), LEXICON)  # of the component's folder, beside its settings
 
 Handler = Callable[[str, Any, list[Doc], Exception], Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,27 +18,38 @@ from safetensors.torch import load_file, save_file
 from gridner.batches import Arrays, Pieces
 from gridner.checkpoint import ABOUT, CARD, NAMES, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint, write_checkpoint
 from gridner.config import DecodingConfig
+from gridner.engine import GridArrays, WordVectors
 from gridner.errors import FormatError, GridnerError, OutputError, UsageError
 from gridner.model.build import build
-from gridner.model.fold import fold
 from gridner.model.language import language_model_from
 from gridner.model.toe import Batch, Toe
 from gridner.recognizer import Recognizer
 
 
 class TorchEngine:
-    """Scores on torch, on the device where the network is. It keeps its own weights, folded for prediction."""
+    """A network on torch, on the device where it is."""
 
     def __init__(self, model: Toe) -> None:
-        self.model = fold(model)
+        self.model = model.eval()
         self.device = model.convolution.mlp.weight.device
 
     @torch.inference_mode()
-    def scores(self, batch: Arrays) -> NDArray[np.floating]:
-        """Scores [B, n, n, labels]."""
-        scores = self.model(Batch(*(torch.from_numpy(array).to(self.device) for array in batch)))
-        found: NDArray[np.floating] = scores.float().cpu().numpy()
-        return found
+    def read(self, batch: Arrays) -> WordVectors:
+        """Return the words of a batch as vectors."""
+        return WordVectors(*(_array(found) for found in self.model.read(Batch(*self._tensors(batch)))))
+
+    @torch.inference_mode()
+    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        """Return scores [B, m, m, labels]."""
+        return _array(self.model.tag(*self._tensors(grid))[-1])
+
+    def _tensors(self, arrays: Iterable[NDArray[np.generic]]) -> Iterator[torch.Tensor]:
+        return (torch.from_numpy(array).to(self.device) for array in arrays)
+
+
+def _array(tensor: torch.Tensor) -> NDArray[np.floating]:
+    array: NDArray[np.floating] = tensor.float().cpu().numpy()
+    return array
 
 
 class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classification", "discontinuous-ner"]):
@@ -56,7 +67,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         """From a directory, without network."""
         checkpoint, pieces = read_checkpoint(directory)
         path = Path(directory) / WEIGHTS
-        if checkpoint.network != WEIGHTS:
+        if checkpoint.exported:
             raise FormatError(f"{directory}: was exported, to predict only, expected a model with {WEIGHTS}")
         language_model = language_model_from(checkpoint.language_model)
         model = build(checkpoint.config.model, language_model=language_model, labels=len(checkpoint.scheme.labels))
@@ -89,7 +100,8 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
     def _save_pretrained(self, save_directory: Path) -> None:
         tensors = {name: tensor.contiguous() for name, tensor in self.model.state_dict().items()}
 
-        def write_network(path: Path) -> None:
+        def write_network(paths: Sequence[Path]) -> None:
+            (path,) = paths
             try:
                 save_file(tensors, path)
             except SafetensorError as error:

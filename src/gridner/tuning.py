@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,11 +18,12 @@ from gridner.checkpoint import Checkpoint
 from gridner.config import DecodingConfig
 from gridner.decode import decode
 from gridner.documents import Document, Entity, Fragment, extent
+from gridner.engine import Engine, GridArrays, WordVectors
 from gridner.errors import Notes
 from gridner.evaluate import DISCONTINUOUS, Evaluation
 from gridner.formats.jsonl import to_json
 from gridner.parts import Part
-from gridner.recognizer import TOGETHER, Engine, Recognizer, Window
+from gridner.recognizer import TOGETHER, Recognizer, Window
 from gridner.sentences import Mention, Sentence, entity_of
 from gridner.tags import Relations, favoured
 from gridner.windows import owner
@@ -59,23 +61,40 @@ def choice(evaluation: Evaluation, best_by: str) -> float:
 
 
 class Replayed:
-    """An engine that scores each batch once, as long as there is room for what it said."""
+    """An engine that computes each batch once, as long as there is room for the results."""
 
     def __init__(self, engine: Engine, *, room: int = 2**30) -> None:
         self.engine = engine
         self.room = room  # bytes
-        self.kept: dict[tuple[tuple[tuple[int, ...], bytes], ...], NDArray[np.floating]] = {}
+        self.kept: dict[bytes, tuple[NDArray[np.floating], ...]] = {}
 
-    def scores(self, batch: Arrays) -> NDArray[np.floating]:
-        """As the engine says, or said before."""
-        key = tuple((array.shape, array.tobytes()) for array in batch)
+    def read(self, batch: Arrays) -> WordVectors:
+        """Return what the engine returns, or returned before."""
+        return WordVectors(*self._once(b"read", batch, lambda: self.engine.read(batch)))
+
+    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        """Return what the engine returns, or returned before."""
+        return self._once(b"tag", grid, lambda: (self.engine.tag(grid),))[0]
+
+    def _once(
+        self,
+        step: bytes,
+        arrays: Iterable[NDArray[np.generic]],
+        compute: Callable[[], tuple[NDArray[np.floating], ...]],
+    ) -> tuple[NDArray[np.floating], ...]:
+        digest = hashlib.blake2b(step)
+        for array in arrays:
+            digest.update(str(array.shape).encode())
+            digest.update(np.ascontiguousarray(array).data)
+        key = digest.digest()
         if key in self.kept:
             return self.kept[key]
-        scores = self.engine.scores(batch)
-        if scores.nbytes <= self.room:
-            self.room -= scores.nbytes
-            self.kept[key] = scores
-        return scores
+        results = compute()
+        size = sum(result.nbytes for result in results)
+        if size <= self.room:
+            self.room -= size
+            self.kept[key] = results
+        return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +251,7 @@ def _lenient(recognizer: Recognizer, window: Window, bonus: float) -> Iterator[t
     sure = Relations(links, (ends > lowest).astype(ends.dtype))  # so that scores are those of the links
     for mention in decode(sure, types, threshold=lowest, k=settings.k, limit=settings.limit).mentions:
         end = float(ends[mention.head, mention.tail, types.index(mention.type)])
-        moved = replace(mention, words=tuple(window.words.start + word for word in mention.words))
+        moved = replace(mention, words=tuple(window.words.start + word for word in window.mention(mention).words))
         yield moved, mention.score or 0.0, end
 
 

@@ -68,7 +68,13 @@ def bucket(distance: int) -> int:
 
 
 def convolve(
-    w: Weights, subjects: list[Array], objects: list[Array], dilations: tuple[int, ...], *, chained: bool
+    w: Weights,
+    subjects: list[Array],
+    objects: list[Array],
+    positions: list[int],
+    dilations: tuple[int, ...],
+    *,
+    chained: bool,
 ) -> list[list[Array]]:
     """Eq. 3 to 5."""
     n = len(subjects)
@@ -77,7 +83,7 @@ def convolve(
         gain, bias = linear(w, "convolution.gain", subjects[i]), linear(w, "convolution.bias", subjects[i])
         for j in range(n):
             v = gain * standardise(objects[j]) + bias
-            wp = w["convolution.distances.weight"][bucket(i - j)]
+            wp = w["convolution.distances.weight"][bucket(positions[i] - positions[j])]
             gp = w["convolution.regions.weight"][2 if i >= j else 1]
             cells[i][j] = gelu(linear(w, "convolution.mlp", np.concatenate([v, wp, gp])))
     outputs: list[list[list[Array]]] = []
@@ -117,34 +123,70 @@ def attend(w: Weights, name: str, queries: list[Array], keys: list[Array], heads
     return out
 
 
-def feed_back(w: Weights, role: str, pooled: list[Array], words: list[Array], heads: int) -> list[Array]:
-    """Eq. 8 to 11 for one role."""
+def normalise(w: Weights, name: str, words: list[Array]) -> list[Array]:
+    return [standardise(word) * w[f"{name}.weight"] + w[f"{name}.bias"] for word in words]
+
+
+def added(a: list[Array], b: list[Array]) -> list[Array]:
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def feed_back(
+    w: Weights, role: str, pooled: list[Array], before: list[Array], first: list[Array], heads: int
+) -> list[Array]:
+    """Eq. 8 to 11 for one role: the words that entered the round, corrected."""
     recovered = [linear(w, f"trem.{role}.recover", p) for p in pooled]
     among = attend(w, f"trem.{role}.tags_attend", recovered, recovered, heads)
-    mixed = attend(w, f"trem.{role}.words_attend", among, words, heads)
-    gain, bias = w[f"trem.{role}.norm.weight"], w[f"trem.{role}.norm.bias"]
-    return [standardise(r + m) * gain + bias for r, m in zip(recovered, mixed, strict=True)]
+    among = normalise(w, f"trem.{role}.tags_norm", added(recovered, among))
+    mixed = attend(w, f"trem.{role}.words_attend", among, first, heads)
+    mixed = normalise(w, f"trem.{role}.words_norm", added(among, mixed))
+    return added(normalise(w, f"trem.{role}.norm", before), [w[f"trem.{role}.scale"] * word for word in mixed])
+
+
+def feed_back_to_tags(w: Weights, role: str, pooled: list[Array], first: list[Array], heads: int) -> list[Array]:
+    """The other reading of Eq. 11: the recovered tags, corrected."""
+    recovered = [linear(w, f"trem.{role}.recover", p) for p in pooled]
+    among = attend(w, f"trem.{role}.tags_attend", recovered, recovered, heads)
+    mixed = attend(w, f"trem.{role}.words_attend", among, first, heads)
+    return normalise(w, f"trem.{role}.norm", added(recovered, mixed))
+
+
+def is_candidate(w: Weights, word: Array) -> bool:
+    hidden = gelu(linear(w, "candidates.hidden", word))
+    return bool(linear(w, "candidates.out", hidden)[0] > w["candidates.offset"])
 
 
 def tag(
-    w: Weights, words: list[Array], *, rounds: int, dilations: tuple[int, ...], heads: int, trem: bool, chained: bool
+    w: Weights,
+    words: list[Array],
+    positions: list[int],
+    *,
+    rounds: int,
+    dilations: tuple[int, ...],
+    heads: int,
+    trem: bool,
+    chained: bool,
 ) -> Array:
-    """Scores [n, n, labels]."""
+    """Scores [n, n, labels] of words that stand at some positions in a sentence."""
     n = len(words)
     projected = "to_subjects.weight" in w
     first_s = [linear(w, "to_subjects", h) for h in words] if projected else words
     first_o = [linear(w, "to_objects", h) for h in words] if projected else words
     s, o = first_s, first_o
-    grid = convolve(w, s, o, dilations, chained=chained)
+    grid = convolve(w, s, o, positions, dilations, chained=chained)
     if trem:
         tf: list[list[Array]] = []
         for number in range(rounds):
             if number:
-                s = feed_back(w, "subject", [np.max(tf[i], axis=0) for i in range(n)], first_s, heads)
-                o = feed_back(
-                    w, "object", [np.max([tf[i][j] for i in range(n)], axis=0) for j in range(n)], first_o, heads
-                )
-                grid = convolve(w, s, o, dilations, chained=chained)
+                rows = [np.max(tf[i], axis=0) for i in range(n)]
+                columns = [np.max([tf[i][j] for i in range(n)], axis=0) for j in range(n)]
+                if "trem.subject.scale" in w:
+                    s = feed_back(w, "subject", rows, s, first_s, heads)
+                    o = feed_back(w, "object", columns, o, first_o, heads)
+                else:
+                    s = feed_back_to_tags(w, "subject", rows, first_s, heads)
+                    o = feed_back_to_tags(w, "object", columns, first_o, heads)
+                grid = convolve(w, s, o, positions, dilations, chained=chained)
             tf = [[linear(w, "trem.maps", cell) for cell in row] for row in grid]  # Eq. 6 and 7
         grid = tf
     scores = []

@@ -7,12 +7,13 @@ import torch
 from transformers import AutoModel, BertConfig
 
 import reference
-from gridner.loss import cell_loss
+from gridner.loss import cell_loss, word_loss
+from gridner.model.candidates import CandidateHead, each_sentence, group
 from gridner.model.convolution import Convolution
 from gridner.model.copredictor import CoPredictor
 from gridner.model.encoder import Encoder
-from gridner.model.toe import Batch, Toe
-from gridner.model.trem import Trem
+from gridner.model.toe import Batch, Output, Toe, real_words
+from gridner.model.trem import Residual, Trem
 
 LABELS = 4
 
@@ -26,6 +27,8 @@ class Setting:
     project: bool = True
     layers: int = 1
     maps: int = 4
+    residual: Residual = "words"
+    candidates: bool = False
 
 
 SETTINGS = {
@@ -35,8 +38,11 @@ SETTINGS = {
     "two dilations": Setting(rounds=2, dilations=(1, 2)),
     "six maps": Setting(rounds=2, maps=6),
     "mean of layers": Setting(rounds=1, layers=2),
+    "eq. 11 on the tags": Setting(residual="tags"),
+    "candidates": Setting(candidates=True),
     "without trem": Setting(trem=False),
     "w2ner": Setting(trem=False, chained=True, project=False),
+    "w2ner with candidates": Setting(trem=False, chained=True, project=False, candidates=True),
 }
 
 
@@ -58,6 +64,8 @@ def build(setting: Setting, dropout: float = 0.0) -> Toe:
         maps=setting.maps,
         map_width=map_width,
         heads=3,
+        dropout=dropout,
+        residual=setting.residual,
         feedback=setting.rounds > 1,
     )
     model = Toe(
@@ -67,6 +75,7 @@ def build(setting: Setting, dropout: float = 0.0) -> Toe:
             layers=setting.layers,
             dropout=dropout,
         ),
+        candidates=CandidateHead(width=width) if setting.candidates else None,
         convolution=Convolution(
             width=width,
             distance_width=5,
@@ -92,7 +101,10 @@ def build(setting: Setting, dropout: float = 0.0) -> Toe:
     with torch.no_grad():  # no weight may stay where its part of the network is silent
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.3)
-    return model.eval()
+        model.eval()
+        if model.candidates is not None:  # about half of the words
+            model.candidates.offset.copy_(model.candidates(model.encoder(*collate([sentence(7, seed=3)]))).mean())
+    return model
 
 
 def sentence(words: int, seed: int) -> tuple[list[int], list[list[int]]]:
@@ -123,6 +135,14 @@ def numpy_weights(model: Toe) -> dict[str, Any]:
     return {name: value.numpy() for name, value in model.state_dict().items()}
 
 
+def predict(model: Toe, batch: Batch) -> tuple[list[list[int]], torch.Tensor]:
+    """The candidate words of each sentence, and the scores of the grid over them."""
+    words, excess = model.read(batch)
+    chosen = (excess > 0) & real_words(words, batch.lengths)
+    sentences = list(each_sentence(words, chosen))
+    return [one.positions.tolist() for one in sentences], model.tag(*group(sentences))[-1]
+
+
 EVERY = pytest.mark.parametrize("name", SETTINGS)
 
 
@@ -136,40 +156,53 @@ def test_the_model_equals_the_reference(name: str) -> None:
     states = model.encoder.language_model(input_ids=ids, output_hidden_states=True).hidden_states
     weights = numpy_weights(model)
     vectors = reference.encode(weights, [layer[0].numpy() for layer in states[-setting.layers :]], words)
+    places = [
+        place for place, word in enumerate(vectors) if not setting.candidates or reference.is_candidate(weights, word)
+    ]
     expected = reference.tag(
         weights,
-        vectors,
+        [vectors[place] for place in places],
+        places,
         rounds=setting.rounds,
         dilations=setting.dilations,
         heads=3,
         trem=setting.trem,
         chained=setting.chained,
     )
-    found = model(collate([(pieces, words)]))[0].numpy()
+    found_places, scores = predict(model, collate([(pieces, words)]))
+    found = scores[0].numpy()
+    assert found_places == [places]
+    assert len(places) == 7 or (setting.candidates and 2 <= len(places) < 7)
     assert np.abs(found).max() > 0.1
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@torch.no_grad()
-def assert_alone_as_together(network: torch.nn.Module, lengths: tuple[int, ...]) -> None:
-    sentences = [sentence(words, seed=words) for words in lengths]
-    together = network(collate(sentences))
-    for row, one in enumerate(sentences):
-        n = len(one[1])
-        torch.testing.assert_close(together[row, :n, :n], network(collate([one]))[0], atol=1e-10, rtol=0)
-
-
 @EVERY
+@torch.no_grad()
 def test_a_sentence_alone_and_among_neighbours_has_the_same_scores(name: str) -> None:
-    assert_alone_as_together(build(SETTINGS[name]), (1, 5, 9, 2))
+    model = build(SETTINGS[name])
+    sentences = [sentence(words, seed=words) for words in (1, 5, 9, 2)]
+    places, together = predict(model, collate(sentences))
+    for row, one in enumerate(sentences):
+        if not (m := len(places[row])):
+            continue  # a sentence without candidates has no grid
+        alone_places, alone = predict(model, collate([one]))
+        assert alone_places == [places[row]]
+        torch.testing.assert_close(together[row, :m, :m], alone[0], atol=1e-10, rtol=0)
 
 
 @EVERY
 def test_gradients_reach_every_parameter(name: str) -> None:
     model = build(SETTINGS[name]).train()
     batch = collate([sentence(6, seed=1), sentence(4, seed=2)])
+    gold_words = real_words(torch.zeros(2, 6, 1), batch.lengths)  # all are candidates
+    output = model([batch], [gold_words], cells=1000)
+    (grid,) = output.grids
     gold = torch.rand(2, 6, 6, LABELS, generator=torch.Generator().manual_seed(0)) < 0.3
-    cell_loss(model(batch), gold, batch.lengths).backward()  # type: ignore[no-untyped-call]
+    loss = cell_loss(grid.scores[-1], gold, grid.counts)
+    for log_odds in output.log_odds:
+        loss = loss + word_loss(log_odds, gold_words & (torch.arange(6) % 2 == 0), batch.lengths)
+    loss.backward()  # type: ignore[no-untyped-call]
     used = [19, *range(1, 4), *range(10, 13)]  # distances that occur among six words
     for parameter_name, parameter in model.named_parameters():
         if "embeddings" in parameter_name:
@@ -178,16 +211,21 @@ def test_gradients_reach_every_parameter(name: str) -> None:
         grad = parameter.grad[used] if "distances" in parameter_name else parameter.grad
         grad = grad[1:] if "regions" in parameter_name else grad
         assert torch.isfinite(grad).all(), parameter_name
-        if "bias_hh" not in parameter_name and "key" not in parameter_name:
+        if "bias_hh" not in parameter_name and "self.key.bias" not in parameter_name:  # softmax undoes a key's bias
             assert grad.abs().max() > 0, parameter_name
 
 
 def test_dropout_acts_in_training_only() -> None:
     model = build(Setting(), dropout=0.5)
     batch = collate([sentence(5, seed=1)])
-    assert torch.equal(model(batch), model(batch))
+
+    def scores() -> torch.Tensor:
+        output: Output = model([batch], [torch.ones(1, 5, dtype=torch.bool)], cells=1000)
+        return output.grids[0].scores
+
+    assert torch.equal(scores(), scores())
     model.train()
-    assert not torch.equal(model(batch), model(batch))
+    assert not torch.equal(scores(), scores())
 
 
 def test_grid_dropout_keeps_or_drops_whole_channels_of_a_sentence() -> None:
@@ -207,7 +245,7 @@ def test_grid_dropout_keeps_or_drops_whole_channels_of_a_sentence() -> None:
     )
     convolution.train()
     torch.manual_seed(5)
-    found = convolution._mlp_of_pairs(words, words)
+    found = convolution._mlp_of_pairs(words, words, torch.arange(4)[None])
     torch.manual_seed(5)
     kept = convolution.dropout(torch.ones(1, 1, concatenated.shape[-1], dtype=torch.double))
     torch.testing.assert_close(found, convolution.mlp(concatenated * kept.unsqueeze(2)))

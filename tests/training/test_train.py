@@ -284,18 +284,6 @@ def test_scores_are_calibrated_on_dev_where_it_has_enough(tmp_path: Path) -> Non
     assert TrainedModel.load(tmp_path / "plain").checkpoint.calibration == Calibration()
 
 
-def test_the_average_of_the_weights_is_kept_and_survives_a_stop(tmp_path: Path) -> None:
-    settings = {"average": 0.9, "epochs": 3}
-    for name, wanted in (("plain", {"epochs": 3}), ("whole", settings)):
-        train(replace(task(tmp_path / name, **wanted), dev=None))
-    watch = Watch(10, lambda: os.kill(os.getpid(), signal.SIGINT))
-    with pytest.raises(Stopped):
-        train(replace(task(tmp_path / "stopped", **settings), dev=None), watcher=watch)
-    train(replace(task(tmp_path / "stopped", **settings), dev=None), resume=True)
-    assert weights(tmp_path / "whole") == weights(tmp_path / "stopped")
-    assert weights(tmp_path / "whole") != weights(tmp_path / "plain")
-
-
 def test_frozen_embeddings_stay_and_all_else_learns(tmp_path: Path) -> None:
     train(task(tmp_path / "frozen", frozen_embeddings=True))
     train(task(tmp_path / "still", rate=1e-30, encoder_rate=1e-30))

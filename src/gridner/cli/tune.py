@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -114,8 +115,9 @@ def tune(
     }
     checkpoint = replace(checkpoint, training=facts)
 
-    def copy_network(path: Path) -> None:
-        shutil.copyfile(folder / checkpoint.network, path)
+    def copy_network(paths: Sequence[Path]) -> None:
+        for name, path in zip(checkpoint.network, paths, strict=True):
+            shutil.copyfile(folder / name, path)
 
     write_checkpoint(
         output, checkpoint, tokenizer=pieces.tokenizer, write_network=copy_network, card=card_of(checkpoint)

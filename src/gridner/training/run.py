@@ -32,9 +32,11 @@ from gridner.report import evaluation_json
 from gridner.tags import TagScheme
 from gridner.trained import TrainedModel, recognizer_of
 from gridner.training.curves import draw_curves
-from gridner.training.data import TrainingSet
+from gridner.training.data import TrainingSet, examples_of
+from gridner.training.examine import feedback_health, settle_candidates
 from gridner.training.loop import Loop, Watcher
 from gridner.training.memory import quick
+from gridner.training.objective import Objective
 from gridner.training.snapshot import State, load_best
 from gridner.training.start import Start, continued, device_of, fresh, precision_of
 from gridner.training.stopping import Stop
@@ -134,6 +136,15 @@ def _train(
     accelerator.wait_for_everyone()
     trained = _model_of(task, start, notes)
     stop = Stop()
+    marked = [] if task.dev is None else [sentence for sentence in task.dev.sentences if sentence.mentions]
+    dev = examples_of(marked, pieces=start.pieces, settings=config.decoding, notes=Notes())
+
+    def examine(model: Toe) -> dict[str, float]:
+        found: dict[str, float] = {}
+        if model.candidates is not None and dev:
+            recall = config.train.candidate_recall
+            found |= settle_candidates(model, model.candidates, dev, start.pieces, recall)
+        return found | feedback_health(model, dev or data.examples, start.pieces)
 
     def keep(model: Toe, epoch: int) -> None:
         kept = TrainedModel(model, trained.checkpoint, trained.pieces)
@@ -141,14 +152,14 @@ def _train(
 
     loop = Loop(
         model=start.model,
-        scheme=scheme,
-        pieces=start.pieces,
+        objective=Objective(config, scheme, start.pieces),
         data=data,
         config=config.train,
         seed=seed,
         identity=identity,
         folder=folder,
         accelerator=accelerator,
+        examine=examine,
         evaluate=lambda model: _dev_score(task, model, trained),
         keep=keep if config.train.keep_epochs else None,
         watcher=Log(task.output / "log.csv", watcher) if accelerator.is_main_process else Log(),

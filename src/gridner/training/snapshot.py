@@ -10,12 +10,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
-from torch.optim.swa_utils import AveragedModel
 
 from gridner.errors import FormatError, OutputError
 from gridner.model.toe import Toe
@@ -48,14 +47,6 @@ class Training:
 
     model: Toe
     optimizer: torch.optim.Optimizer
-    average: AveragedModel | None = None
-
-    @property
-    def best_guess(self) -> Toe:
-        """What is scored and kept: the average, once there is one."""
-        if self.average is None or not self.average.n_averaged:
-            return self.model
-        return cast("Toe", self.average.module)
 
 
 def save_state(folder: Path, state: State, training: Training) -> None:
@@ -65,8 +56,6 @@ def save_state(folder: Path, state: State, training: Training) -> None:
     for name, parameter in model.named_parameters():
         for moment, tensor in training.optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{name}/{moment}"] = tensor
-    if training.average is not None:
-        tensors |= {f"average/{name}": tensor for name, tensor in training.average.state_dict().items()}
     _save(folder / STATE, tensors, {"state": json.dumps(asdict(state))})
     for best in folder.glob(BEST.format("*")):
         if best.name != BEST.format(state.best_epoch):
@@ -102,8 +91,6 @@ def load_state(folder: Path, identity: Mapping[str, Any], processes: int, traini
             raise FormatError(f"{best}: missing, expected the weights of the best epoch beside {STATE}")
         tensors = load_file(path)
         training.model.load_state_dict(_under("model/", tensors))
-        if training.average is not None:
-            training.average.load_state_dict(_under("average/", tensors))
         for name, parameter in training.model.named_parameters():
             moments = {moment: tensors.get(f"optimizer/{name}/{moment}") for moment in MOMENTS}
             found = {moment: _beside(tensor, parameter) for moment, tensor in moments.items() if tensor is not None}
