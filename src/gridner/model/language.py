@@ -26,6 +26,7 @@ __all__ = [
     "language_model_config",
     "language_model_from",
     "load_language_model",
+    "load_masked_model",
     "load_tokenizer",
     "max_pieces",
     "tiny_language_model",
@@ -60,6 +61,34 @@ def load_language_model(name: str) -> nn.Module:
             raise ValueError(f"its weights lack {len(lost)} that a {config.model_type} has, such as {lost[0]}")
         loaded: nn.Module = model.float()
     return loaded
+
+
+def load_masked_model(name: str, *, dropout: bool) -> tuple[nn.Module, list[str]]:
+    """A pretrained encoder with the head that guesses hidden pieces, in float32, and which weights the folder lacks.
+
+    Only those of the head may be missing; they follow torch's seed. Without `dropout` the network has none.
+    """
+    folder = encoder_path(name)
+    with _refusing(f"encoder {name}: cannot be loaded for masked-language-model training"), _quiet():
+        config = _settings(_read(folder))
+        for key in [] if dropout else [key for key in config.to_dict() if "dropout" in key]:
+            setattr(config, key, 0.0 if isinstance(getattr(config, key), float) else getattr(config, key))
+        if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+            raise ValueError(f"transformers has no head for a {config.model_type}")
+        model, report = transformers.AutoModelForMaskedLM.from_pretrained(
+            str(folder),
+            config=config,
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+        inside = {f"{model.base_model_prefix}.{key}" for key in model.base_model.state_dict()}
+        lost = sorted(key for key in report["missing_keys"] if key in inside)
+        if lost:
+            raise ValueError(f"its weights lack {len(lost)} that a {config.model_type} has, such as {lost[0]}")
+        model.tie_weights()
+    return model.float(), sorted(report["missing_keys"])
 
 
 def load_tokenizer(name: str, *, notes: Notes | None = None) -> Tokenizer:
