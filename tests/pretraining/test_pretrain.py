@@ -1,5 +1,5 @@
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,13 +10,10 @@ import transformers
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from gridner.errors import FormatError, InUseError, Notes, OutputError, UsageError
-from gridner.model.language import load_language_model, load_tokenizer
 from gridner.pretraining import Settings, Task, pretrain
 from gridner.pretraining.text import Source
 from gridner.training.snapshot import State
 from gridner.training.stopping import Stopped
-from gridner.training.task import alone
 
 WORDS = [f"{a}{b}" for a in ("pa", "fe", "na", "ra", "si") for b in ("in", "ver", "sea", "sh", "gn", "me")]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -55,12 +52,12 @@ def encoder(folder: Path, *, dropout: float = 0.1) -> Path:
 
 
 def text(path: Path, *, lines: int = 300, seed: int = 0) -> Path:
-    """Lines in which each word tells the next."""
+    """Lines in which each word tells the topic of the others."""
     random = Random(seed)
     found = []
     for _ in range(lines):
-        first = random.randrange(len(WORDS))
-        found.append(" ".join(WORDS[(first + 7 * n) % len(WORDS)] for n in range(random.randint(3, 12))))
+        topic = random.randrange(5)
+        found.append(" ".join(random.choice(WORDS[6 * topic : 6 * topic + 6]) for _ in range(random.randint(20, 40))))
     path.write_text("\n".join(found) + "\n", encoding="utf-8")
     return path
 

@@ -29,6 +29,7 @@ __all__ = [
     "load_masked_model",
     "load_tokenizer",
     "max_pieces",
+    "quiet",
     "tiny_language_model",
     "tiny_tokenizer",
 ]
@@ -43,7 +44,7 @@ T = TypeVar("T")
 def load_language_model(name: str) -> nn.Module:
     """A pretrained encoder by name or folder, without its pooler, in float32."""
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: cannot be loaded"), _quiet():
+    with _refusing(f"encoder {name}: cannot be loaded"), quiet():
         config = _settings(_read(folder))
         model, report = _without_pooler(
             lambda **options: transformers.AutoModel.from_pretrained(
@@ -69,7 +70,7 @@ def load_masked_model(name: str, *, dropout: bool) -> tuple[nn.Module, list[str]
     Only those of the head may be missing; they follow torch's seed. Without `dropout` the network has none.
     """
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: cannot be loaded for masked-language-model training"), _quiet():
+    with _refusing(f"encoder {name}: cannot be loaded for masked-language-model training"), quiet():
         config = _settings(_read(folder))
         for key in [] if dropout else [key for key in config.to_dict() if "dropout" in key]:
             setattr(config, key, 0.0 if isinstance(getattr(config, key), float) else getattr(config, key))
@@ -94,7 +95,7 @@ def load_masked_model(name: str, *, dropout: bool) -> tuple[nn.Module, list[str]
 def load_tokenizer(name: str, *, notes: Notes | None = None) -> Tokenizer:
     """The tokenizer of an encoder, made fit for words that are already apart."""
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: its tokenizer cannot be used"), _quiet():
+    with _refusing(f"encoder {name}: its tokenizer cannot be used"), quiet():
         config = _settings(_read(folder))
         tokenizer = with_word_starts(_tokenizer_in(folder))
         cased = with_capitals(tokenizer)
@@ -136,7 +137,7 @@ def language_model_from(config: Mapping[str, Any]) -> nn.Module:
         if "auto_map" in config:
             raise ValueError(OWN_CODE)
         settings = _settings(config)
-        with _quiet():
+        with quiet():
             auto: Any = transformers.AutoModel
             model: nn.Module = _without_pooler(
                 lambda **options: auto.from_config(settings, trust_remote_code=False, **options)
@@ -216,7 +217,7 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Neither warnings nor progress bars of transformers: what matters of them is checked here."""
     logging: Any = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

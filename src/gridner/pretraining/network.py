@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from gridner.batches import Pieces
 from gridner.errors import Notes, UsageError
 from gridner.model.hub import FILES, encoder_path
-from gridner.model.language import load_masked_model, load_tokenizer, max_pieces
+from gridner.model.language import load_masked_model, load_tokenizer, max_pieces, quiet
 
 MASKS = ("[MASK]", "<mask>")
 UNSEEN = 0.5  # times that a piece which the text does not have counts as seen
@@ -108,4 +108,5 @@ def save_encoder(start: Start, folder: Path) -> None:
     for name, value in start.settings.items():
         if "dropout" in name:
             setattr(model.config, name, value)
-    model.save_pretrained(str(folder))
+    with quiet():
+        model.save_pretrained(str(folder))
