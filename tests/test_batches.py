@@ -24,6 +24,13 @@ def pieces(max_pieces: int = 512) -> Pieces:
     return Pieces(tokenizer, max_pieces=max_pieces)
 
 
+def test_padding_is_the_special_piece_where_the_vocabulary_has_another_of_such_a_name() -> None:
+    vocabulary = {"<pad>": 0, "[UNK]": 1, "[PAD]": 2}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.add_special_tokens(["<pad>", "[UNK]"])
+    assert Pieces(tokenizer, max_pieces=8).padding == 0
+
+
 def test_words_become_pieces_between_special_ones() -> None:
     assert pieces().encode([["Pain", "shoulder", "x"], ["arm"]]) == [
         Encoded(((4,), (7, 8, 9), (1,)), (2,), (3,)),

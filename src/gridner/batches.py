@@ -159,7 +159,9 @@ def _plan(
 
 
 def _special(tokenizer: Tokenizer, names: Sequence[str]) -> int:
-    for name in names:
+    """The number of the first name; one that the tokenizer treats as special goes first (MPNet has both kinds)."""
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
+    for name in sorted(names, key=lambda name: name not in special):
         number = tokenizer.token_to_id(name)
         if number is not None:
             return int(number)

@@ -26,8 +26,10 @@ __all__ = [
     "language_model_config",
     "language_model_from",
     "load_language_model",
+    "load_masked_model",
     "load_tokenizer",
     "max_pieces",
+    "quiet",
     "tiny_language_model",
     "tiny_tokenizer",
 ]
@@ -42,7 +44,7 @@ T = TypeVar("T")
 def load_language_model(name: str) -> nn.Module:
     """A pretrained encoder by name or folder, without its pooler, in float32."""
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: cannot be loaded"), _quiet():
+    with _refusing(f"encoder {name}: cannot be loaded"), quiet():
         config = _settings(_read(folder))
         model, report = _without_pooler(
             lambda **options: transformers.AutoModel.from_pretrained(
@@ -62,10 +64,38 @@ def load_language_model(name: str) -> nn.Module:
     return loaded
 
 
+def load_masked_model(name: str, *, dropout: bool) -> tuple[nn.Module, list[str]]:
+    """A pretrained encoder with the head that guesses hidden pieces, in float32, and which weights the folder lacks.
+
+    Only those of the head may be missing; they follow torch's seed. Without `dropout` the network has none.
+    """
+    folder = encoder_path(name)
+    with _refusing(f"encoder {name}: cannot be loaded for masked-language-model training"), quiet():
+        config = _settings(_read(folder))
+        for key in [] if dropout else [key for key in config.to_dict() if "dropout" in key]:
+            setattr(config, key, 0.0 if isinstance(getattr(config, key), float) else getattr(config, key))
+        if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+            raise ValueError(f"transformers has no head for a {config.model_type}")
+        model, report = transformers.AutoModelForMaskedLM.from_pretrained(
+            str(folder),
+            config=config,
+            use_safetensors=True,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+        inside = {f"{model.base_model_prefix}.{key}" for key in model.base_model.state_dict()}
+        lost = sorted(key for key in report["missing_keys"] if key in inside)
+        if lost:
+            raise ValueError(f"its weights lack {len(lost)} that a {config.model_type} has, such as {lost[0]}")
+        model.tie_weights()
+    return model.float(), sorted(report["missing_keys"])
+
+
 def load_tokenizer(name: str, *, notes: Notes | None = None) -> Tokenizer:
     """The tokenizer of an encoder, made fit for words that are already apart."""
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: its tokenizer cannot be used"), _quiet():
+    with _refusing(f"encoder {name}: its tokenizer cannot be used"), quiet():
         config = _settings(_read(folder))
         tokenizer = with_word_starts(_tokenizer_in(folder))
         cased = with_capitals(tokenizer)
@@ -107,7 +137,7 @@ def language_model_from(config: Mapping[str, Any]) -> nn.Module:
         if "auto_map" in config:
             raise ValueError(OWN_CODE)
         settings = _settings(config)
-        with _quiet():
+        with quiet():
             auto: Any = transformers.AutoModel
             model: nn.Module = _without_pooler(
                 lambda **options: auto.from_config(settings, trust_remote_code=False, **options)
@@ -187,7 +217,7 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Neither warnings nor progress bars of transformers: what matters of them is checked here."""
     logging: Any = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
