@@ -67,10 +67,11 @@ class Group:
     def training_row(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """Among all rows, those with these numbers among the rows to train on."""
         if not self.held:
-            return numbers + np.int64(self.first)
+            return self.first + numbers
         chunk, inside = np.divmod(numbers, self.chunk)
         skipped = np.minimum(chunk // (self.period - 1), self.held // self.chunk)
-        return self.first + (chunk + skipped) * self.chunk + inside
+        rows: NDArray[np.int64] = self.first + (chunk + skipped) * self.chunk + inside
+        return rows
 
     def held_rows(self) -> NDArray[np.int64]:
         """The rows that are held out, among all rows."""
