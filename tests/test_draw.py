@@ -1,11 +1,14 @@
 import itertools
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+import slow_draw
 from gridner import Document, Entity, Fragment
-from gridner.draw import blocks, draw, lanes
+from gridner.draw import blocks, cells, draw, lanes
 
 
 def entity(type: str, *pairs: tuple[int, int], score: float | None = None) -> Entity:
@@ -97,6 +100,11 @@ def test_extents_in_a_lane_do_not_touch_and_lanes_are_few(extents: list[tuple[in
     assert len(set(found)) == deepest
 
 
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair))), max_size=20))
+def test_lanes_are_those_of_the_slow_layout(extents: list[tuple[int, int]]) -> None:
+    assert lanes(extents) == slow_draw.lanes(extents)
+
+
 TEXT = st.text(alphabet="ab  \n😀e\u0301患\u200d\ufeff\x1b", min_size=1, max_size=50)
 
 
@@ -111,3 +119,71 @@ def test_every_text_and_entity_can_be_drawn(text: str, width: int, data: st.Data
     assert sum(" T" in line for line in lines) <= len(lines)
     shown = [found for _, inside in blocks(Document("a", text, tuple(entities))) for found in inside]
     assert len(shown) == (len(entities) if text.strip() else 0)
+
+
+@st.composite
+def blocks_with_entities(draw: st.DrawFn) -> tuple[str, Fragment, list[Entity]]:
+    """A block, and entities that may begin before it and end after it."""
+    text = draw(TEXT)
+    found = []
+    for _ in range(draw(st.integers(0, 8)) if len(text) > 1 else 0):
+        cuts = sorted(draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=8)))
+        found.append(entity(draw(st.sampled_from("XY")), *zip(cuts[::2], cuts[1::2], strict=False)))
+    start = draw(st.integers(0, len(text) - 1))
+    return text, Fragment(start, draw(st.integers(start + 1, len(text)))), found
+
+
+@given(blocks_with_entities(), st.integers(1, 60))
+def test_layouts_are_those_of_the_slow_way(block: tuple[str, Fragment, list[Entity]], width: int) -> None:
+    text, span, entities = block
+    assert cells(text, span, entities) == slow_draw.cells(text, span, entities)
+    assert drawn(text, *entities, width=width) == slow_draw.draw(text, Fragment(0, len(text)), entities, width=width)
+
+
+class Counted(Entity):
+    """An entity that counts how often its extent is read."""
+
+    __slots__ = ()
+    reads = 0
+
+    @property
+    def start(self) -> int:
+        Counted.reads += 1
+        return self.fragments[0].start
+
+    @property
+    def end(self) -> int:
+        Counted.reads += 1
+        return self.fragments[-1].end
+
+
+def _laid_out(kind: str, text: str, entities: list[Any]) -> None:
+    span = Fragment(0, len(text))
+    if kind == "cells":
+        cells(text, span, entities)
+    else:
+        draw(text, span, entities, width=80)
+
+
+@pytest.mark.parametrize("kind", ["cells", "draw"])
+def test_twice_the_entities_cost_twice_as_much(kind: str) -> None:
+    reads = []
+    for count in (200, 400):
+        Counted.reads = 0
+        _laid_out(kind, "pain " * count, [Counted("X", (Fragment(5 * n, 5 * n + 4),)) for n in range(count)])
+        reads.append(Counted.reads)
+    assert reads[1] < 3 * reads[0]
+
+
+def test_nested_entities_find_their_lanes_without_trying_all() -> None:
+    asked = 0
+
+    class End(int):
+        def __le__(self, other: int) -> bool:
+            nonlocal asked
+            asked += 1
+            return int(self) <= other
+
+    count = 1000
+    assert lanes([(n, End(2 * count - n)) for n in range(count)]) == list(range(count))
+    assert asked <= 20 * count

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import islice, pairwise
 
 from rich.cells import cell_len
 
 from gridner.documents import Document, Entity, Fragment, extent
-from gridner.sentences import sentences_of
+from gridner.sentences import each_sentence
 
 SOLID, DOTTED, ONWARD = "━", "┄", "›"
 
@@ -35,14 +37,19 @@ def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
     Earlier and longer ones come first, so an entity lies above those nested in it.
     """
     chosen = [0] * len(extents)
-    free_from: list[int] = []
+    count = 0
+    taken: list[tuple[int, int]] = []  # heap of (end, lane)
+    free: list[int] = []  # heap of lanes
     for number in sorted(range(len(extents)), key=lambda n: (extents[n][0], -extents[n][1], n)):
         start, end = extents[number]
-        lane = next((lane for lane, free in enumerate(free_from) if free <= start), len(free_from))
-        if lane == len(free_from):
-            free_from.append(0)
-        free_from[lane] = end
-        chosen[number] = lane
+        while taken and taken[0][0] <= start:
+            heappush(free, heappop(taken)[1])
+        if free:
+            chosen[number] = heappop(free)
+        else:
+            chosen[number] = count
+            count += 1
+        heappush(taken, (end, chosen[number]))
     return chosen
 
 
@@ -53,21 +60,22 @@ def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
         (replace(entity, fragments=extent(text, entity)) for entity in document.entities),
         key=lambda entity: (entity.start, -entity.end, entity.type),
     )
-    spans = [(sentence.start, sentence.end) for sentence in sentences_of(document)]
-    next_entity, number = 0, 0
-    while number < len(spans):
-        start, end = spans[number]
+    next_entity = 0
+    sentences = each_sentence(document)
+    following = next(sentences, None)
+    while following is not None:
+        start, end = following.start, following.end
+        following = next(sentences, None)
         inside: list[Entity] = []
-        number += 1
         while True:
-            later = spans[number][0] if number < len(spans) else len(text) + 1
+            later = len(text) + 1 if following is None else following.start
             if next_entity < len(entities) and entities[next_entity].start < later:
                 inside.append(entities[next_entity])
                 start, end = min(start, inside[-1].start), max(end, inside[-1].end)
                 next_entity += 1
-            elif end > later:  # an entity goes on into the next sentence
-                end = max(end, spans[number][1])
-                number += 1
+            elif following is not None and end > later:  # an entity goes on into the next sentence
+                end = max(end, following.end)
+                following = next(sentences, None)
             else:
                 break
         yield Fragment(start, end), tuple(inside)
@@ -88,16 +96,23 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
         ]
     )
     lines: list[Line] = []
+    order = sorted(range(len(entities)), key=lambda number: entities[number].start)
+    begun = 0
+    here: list[int] = []  # entities that reach into the row
     for row in _rows(text, span, room):
         lines.append((Piece(_visible(text[row.start : row.end])),))
-        here = columns[row.start - span.start : row.end - span.start + 1]
-        here = [column - here[0] for column in here]
+        first = columns[row.start - span.start]
+        in_row = [column - first for column in columns[row.start - span.start : row.end - span.start + 1]]
+        while begun < len(order) and entities[order[begun]].start < row.end:
+            here.append(order[begun])
+            begun += 1
+        here = [number for number in here if row.start < entities[number].end]
         bars: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
-        for entity, label, lane in zip(entities, labels, chosen, strict=True):
-            if entity.start < row.end and row.start < entity.end:
-                start, bar = _bar(entity, row, here)
-                drawn = f"{bar} {label}" if entity.end <= row.end else f"{bar}{ONWARD}"
-                bars[lane].append((start, drawn, entity.type))
+        for number in here:
+            entity = entities[number]
+            start, bar = _bar(entity, row, in_row)
+            drawn = f"{bar} {labels[number]}" if entity.end <= row.end else f"{bar}{ONWARD}"
+            bars[chosen[number]].append((start, drawn, entity.type))
         lines += [tuple(_lane(bars[lane])) for lane in sorted(bars)]
     return lines
 
@@ -144,20 +159,27 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequ
         *(place for one in entities for part in one.fragments for place in (part.start, part.end)),
     }
     cuts |= {place for place in range(span.start + 1, span.end) if text[place].isspace() != text[place - 1].isspace()}
+    order = sorted(range(len(entities)), key=lambda number: entities[number].start)
+    begun = 0
+    here: list[int] = []  # entities over the cell, in their order
+    part = [0] * len(entities)  # the first fragment of each that is not behind
     found = []
     for start, end in pairwise(sorted(cut for cut in cuts if span.start <= cut <= span.end)):
-        bars = tuple(
-            Bar(
-                entity=number,
-                lane=chosen[number],
-                solid=any(part.start <= start and end <= part.end for part in one.fragments),
-                first=one.start == start,
-                last=one.end == end,
+        while begun < len(order) and entities[order[begun]].start <= start:
+            insort(here, order[begun])
+            begun += 1
+        if any(entities[number].end <= start for number in here):
+            here = [number for number in here if entities[number].end > start]
+        bars = []
+        for number in here:
+            one = entities[number]
+            while one.fragments[part[number]].end <= start:
+                part[number] += 1
+            solid = one.fragments[part[number]].start <= start
+            bars.append(
+                Bar(entity=number, lane=chosen[number], solid=solid, first=one.start == start, last=one.end == end)
             )
-            for number, one in enumerate(entities)
-            if one.start <= start and end <= one.end
-        )
-        found.append(Cell(_visible(text[start:end]), bars))
+        found.append(Cell(_visible(text[start:end]), tuple(bars)))
     return found
 
 
@@ -178,7 +200,9 @@ def _bar(entity: Entity, row: Fragment, columns: list[int]) -> tuple[int, str]:
     """Where an entity's bar starts in a row, and the bar."""
     first, last = max(entity.start, row.start), min(entity.end, row.end)
     bar = [DOTTED] * max(1, columns[last - row.start] - columns[first - row.start])
-    for fragment in entity.fragments:
+    for fragment in islice(entity.fragments, bisect_right(entity.fragments, first, key=lambda part: part.end), None):
+        if fragment.start >= last:
+            break
         start, end = max(fragment.start, first), min(fragment.end, last)
         if start < end:
             left, right = (columns[place - row.start] - columns[first - row.start] for place in (start, end))

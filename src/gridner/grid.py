@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gridner.recognizer import TOGETHER, Recognizer
+from gridner.recognizer import TOGETHER, Recognizer, Window
 from gridner.sentences import Sentence
 
 LEAST = 0.02  # probability of a tag that is worth a cell
@@ -16,35 +16,36 @@ LEAST = 0.02  # probability of a tag that is worth a cell
 def grids(
     recognizer: Recognizer, sentences: Sequence[Sentence], *, each: Callable[[], None] = lambda: None
 ) -> list[list[dict[str, Any]]]:
-    """For each sentence its windows as plain data; one where no tag is worth a cell has none.
-
-    A window has its words, for each tag the cells [row, column, probability], and the mentions: type, words, score.
-    """
+    """Return for each sentence the grids of its windows; one where no tag is worth a cell has none."""
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
-    labels = recognizer.scheme.labels
     for start in range(0, len(sentences), TOGETHER):
         some = sentences[start : start + TOGETHER]
         for window in sorted(recognizer.windows(some), key=lambda one: (one.sentence, one.words.start)):
             each()
-            tags = {}
-            for number, label in enumerate(labels):
-                rows, columns = np.nonzero(window.tags[:, :, number] >= LEAST)
-                values = window.tags[rows, columns, number]
-                tags[label] = [
-                    [window.candidates[row], window.candidates[column], round(float(value), 3)]
-                    for row, column, value in zip(rows, columns, values, strict=True)
-                ]
-            mentions = [
-                [
-                    mention.type,
-                    list(window.mention(mention).words),
-                    round(recognizer.calibration(mention.score or 0.0), 3),
-                ]
-                for mention in recognizer.decode(window).mentions
-            ]
-            if mentions or any(tags.values()):
-                words = some[window.sentence].words[window.words.start : window.words.stop]
-                found[start + window.sentence].append(
-                    {"words": [word.text for word in words], "tags": tags, "mentions": mentions}
-                )
+            grid = window_grid(recognizer, some[window.sentence], window)
+            if grid is not None:
+                found[start + window.sentence].append(grid)
     return found
+
+
+def window_grid(recognizer: Recognizer, sentence: Sentence, window: Window) -> dict[str, Any] | None:
+    """Return a window of a sentence as plain data; None if no tag is worth a cell and nothing is decoded.
+
+    It has the words, for each tag the cells [row, column, probability], and the mentions: type, words, score.
+    """
+    tags = {}
+    for number, label in enumerate(recognizer.scheme.labels):
+        rows, columns = np.nonzero(window.tags[:, :, number] >= LEAST)
+        values = window.tags[rows, columns, number]
+        tags[label] = [
+            [window.candidates[row], window.candidates[column], round(float(value), 3)]
+            for row, column, value in zip(rows, columns, values, strict=True)
+        ]
+    mentions = [
+        [mention.type, list(window.mention(mention).words), round(recognizer.calibration(mention.score or 0.0), 3)]
+        for mention in recognizer.decode(window).mentions
+    ]
+    if not mentions and not any(tags.values()):
+        return None
+    words = sentence.words[window.words.start : window.words.stop]
+    return {"words": [word.text for word in words], "tags": tags, "mentions": mentions}

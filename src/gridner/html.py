@@ -12,6 +12,7 @@ from gridner.documents import Document, Entity, Fragment
 from gridner.draw import blocks, cells, label_of
 
 COLOURS = 9  # of draw.css
+ENTITY = 1 << 20  # of draw.js: room for the lane of a bar beside the number of its entity
 MOST = 200  # sentences that a notebook shows
 
 
@@ -61,7 +62,7 @@ def packed_cells(
         shown = cell.text
         if hidden is not None:
             shown = " " if cell.text.isspace() else hidden
-        bars = [bar.entity << 14 | bar.lane << 2 | bar.solid << 1 | bar.first for bar in cell.bars]
+        bars = [bar.entity * ENTITY + (bar.lane << 2 | bar.solid << 1 | bar.first) for bar in cell.bars]
         if packed and not bars and len(packed[-1]) == 1:
             packed[-1][0] += shown
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -124,17 +124,32 @@ class Recognizer:
 
     def answers(self, asked: Sequence[Asked]) -> Iterator[list[Mention]]:
         """The mentions of sentences that go through the network together, each as it was asked for."""
-        found: dict[int, list[tuple[range, Sequence[Mention]]]] = defaultdict(list)
+        done = dict(one for one in self.read(asked) if one is not None)
+        for number in range(len(asked)):
+            yield done[number]
+
+    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, list[Mention]] | None]:
+        """The same window by window, so that a caller can do something else in between, or stop.
+
+        After each window comes the number of the sentence that it completes, with its mentions, or None. A sentence of
+        several windows is complete when all are read.
+        """
+        parts: dict[int, list[tuple[range, Sequence[Mention]]]] = {number: [] for number in range(len(asked))}
         for window in self.windows([one.sentence for one in asked], notes=[one.notes for one in asked]):
             one = asked[window.sentence]
             decoded = self.decode(window, threshold=one.threshold)
             if decoded.capped_cells or decoded.capped_mentions:
                 place = f"{one.sentence.document_id}: {one.sentence.start}-{one.sentence.end}"
                 one.notes.add("sentence where the decoder's caps were reached", place)
-            found[window.sentence].append((window.words, [window.mention(mention) for mention in decoded.mentions]))
-        for number in range(len(asked)):
-            merged = merge(sorted(found[number], key=lambda pair: pair[0].start))
-            yield [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
+            mentions = [window.mention(mention) for mention in decoded.mentions]
+            parts[window.sentence].append((window.words, mentions))
+            whole = len(window.words) == len(one.sentence.words)
+            yield (window.sentence, self._merged(parts.pop(window.sentence))) if whole else None
+        yield from ((number, self._merged(found)) for number, found in parts.items())
+
+    def _merged(self, found: Sequence[tuple[range, Sequence[Mention]]]) -> list[Mention]:
+        merged = merge(sorted(found, key=lambda pair: pair[0].start))
+        return [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
 
     def decode(self, window: Window, *, threshold: float | None = None) -> Decoded:
         """The mentions of a window, by the words of its grid, with scores that are not calibrated yet."""

@@ -19,6 +19,7 @@ from gridner.recognizer import Asked, Recognizer
 from gridner.sentences import Mention
 from gridner.web.app import Service, create_app
 
+WINDOW = 100  # words of a sentence that the slow recognizer reads at a time
 COMMAND = [sys.executable, "-m", "gridner", "serve", "--port", "0", "--threads", "1"]
 
 
@@ -74,17 +75,22 @@ class Slow(Recognizer):
     began: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))  # a batch is being read
     batches: list[list[str]] = field(default_factory=list)
 
-    def answers(self, asked: Sequence[Asked]) -> Iterator[list[Mention]]:
+    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, list[Mention]] | None]:
         words = [[word.text for word in one.sentence.words] for one in asked]
         self.batches.append([" ".join(some) for some in words])
-        self.began.release()
-        self.gate.acquire()
+        self._pass_gate()
         if any("poison" in some for some in words):
             raise RuntimeError("poison in the text")
-        for one in asked:
-            yield [
-                Mention("Sign", (place,), 0.9) for place, word in enumerate(one.sentence.words) if word.text == "pain"
-            ]
+        for number, one in enumerate(asked):
+            for _ in range(WINDOW, len(one.sentence.words), WINDOW):  # its windows but the last, a batch each
+                yield None
+                self._pass_gate()
+            found = [place for place, word in enumerate(one.sentence.words) if word.text == "pain"]
+            yield number, [Mention("Sign", (place,), 0.9) for place in found]
+
+    def _pass_gate(self) -> None:
+        self.began.release()
+        self.gate.acquire()
 
 
 def slow(like: Recognizer, **changes: Any) -> Slow:

@@ -75,26 +75,72 @@ def load_with(recognizer: Recognizer, threshold: float) -> Recognizer:
     return replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
 
 
-def test_a_short_text_does_not_wait_for_a_long_one(recognizer: Recognizer) -> None:
-    reader = slow(recognizer, cells=1)  # four words' worth a batch, so one sentence or little more
+@pytest.mark.parametrize("long", ["A pain. " * 500, "a pain and " * 500])
+def test_a_short_request_waits_for_one_batch_of_a_long_one(recognizer: Recognizer, long: str) -> None:
+    reader = slow(recognizer, cells=1)  # a turn has one sentence
 
     async def scene() -> None:
         batcher = Batcher(reader, Limits(), Metrics()).start()
-        long = await started(batcher.recognize(text("long", "A pain. " * 50)))
+        reading = await started(batcher.recognize(text("long", long)))
         await until_read(reader)
         short = await started(batcher.recognize(text("short", "No pain.")))
-        for _ in range(6):
-            reader.gate.release()
+        reader.gate.release(2)  # what is being read, and the short one
         (answer,) = await short
         assert len(answer.entities) == 1
-        assert not long.done()
-        for _ in range(200):
-            reader.gate.release()
-        (answer,) = await long
-        assert len(answer.entities) == 50
+        assert not reading.done()
+        reader.gate.release(1000)
+        (answer,) = await reading
+        assert len(answer.entities) == 500
         await asyncio.to_thread(batcher.close)
 
     asyncio.run(scene())
+
+
+def test_a_long_request_goes_on_while_short_ones_come(recognizer: Recognizer) -> None:
+    reader = slow(recognizer)
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(), Metrics()).start()
+        long = await started(batcher.recognize(text("long", "a pain and " * 500)))
+        await until_read(reader)
+        for number in range(14):  # it has 15 windows
+            short = await started(batcher.recognize(text(f"short-{number}", "No pain.")))
+            reader.gate.release(2)
+            await short
+        reader.gate.release()
+        (answer,) = await long
+        assert len(answer.entities) == 500
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(scene())
+
+
+def test_long_requests_take_turns(recognizer: Recognizer) -> None:
+    reader = slow(recognizer)
+
+    async def scene() -> None:
+        batcher = Batcher(reader, Limits(), Metrics()).start()
+        first = await started(batcher.recognize(text("first", "a pain and " * 2000)))
+        await until_read(reader)
+        others = [await started(batcher.recognize(text(f"d{n}", "a pain and " * 300))) for n in range(6)]
+        reader.gate.release(6 * 9 + 30)  # more than they have, less than the first has as well
+        for (answer,) in await asyncio.gather(*others):
+            assert len(answer.entities) == 300
+        assert not first.done()
+        reader.gate.release(1000)
+        assert len((await first)[0].entities) == 2000
+        await asyncio.to_thread(batcher.close)
+
+    asyncio.run(scene())
+
+
+def test_a_turn_is_bounded_by_words_however_short_the_sentences_are(recognizer: Recognizer) -> None:
+    reader = slow(recognizer)
+    reader.gate.release(1000)
+    batcher = Batcher(reader, Limits(), Metrics()).start()
+    asyncio.run(batcher.recognize(text("long", "No.\n\n" * 5000)))
+    batcher.close()
+    assert max(map(len, reader.batches)) <= 1500
 
 
 def test_what_is_given_up_costs_no_more(recognizer: Recognizer) -> None:
@@ -116,23 +162,20 @@ def test_what_is_given_up_costs_no_more(recognizer: Recognizer) -> None:
     asyncio.run(scene())
     assert len(reader.batches) == 2
     assert "No pain ." in reader.batches[1]
-    assert metrics.registry.get_sample_value("gridner_cancelled_total") == 1
     assert metrics.registry.get_sample_value("gridner_queue_characters") == 0
 
 
-def test_past_the_queue_nothing_is_taken_and_then_it_is_again(recognizer: Recognizer) -> None:
+def test_closing_does_not_wait_for_what_is_given_up(recognizer: Recognizer) -> None:
     reader = slow(recognizer)
 
     async def scene() -> None:
-        batcher = Batcher(reader, Limits(queue=2), Metrics()).start()
-        waiting = [await started(batcher.recognize(text("a", "No pain."))) for _ in range(2)]
-        with pytest.raises(BusyError, match="2 requests are waiting, expected at most 2"):
-            await batcher.recognize(text("b", "No pain."))
-        for _ in range(3):
-            reader.gate.release()
-        await asyncio.gather(*waiting)
-        (answer,) = await batcher.recognize(text("b", "No pain."))
-        assert len(answer.entities) == 1
+        batcher = Batcher(reader, Limits(), Metrics()).start()
+        long = await started(batcher.recognize(text("long", "a pain and " * 500)))
+        await until_read(reader)
+        long.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await long
+        reader.gate.release()  # the batch that is being read
         await asyncio.to_thread(batcher.close)
 
     asyncio.run(scene())

@@ -215,7 +215,7 @@ def test_too_much_is_told_to_come_later_and_a_client_that_goes_costs_no_more(rec
             done = httpx.post(f"{address}/v1/recognize", json={"text": "No pain."})
             assert done.status_code == 503
             assert int(done.headers["retry-after"]) >= 1
-            assert "1 requests are waiting" in done.json()["detail"]
+            assert "1 request is waiting" in done.json()["detail"]
         while "gridner_cancelled_total 1.0" not in httpx.get(f"{address}/metrics").text:
             pass
         reader.gate.release()
@@ -237,7 +237,7 @@ def test_what_takes_too_long_is_given_up(recognizer: Recognizer) -> None:
     with running(Service(recognizer=reader, limits=Limits(seconds=0.2))) as address:
         done = httpx.post(f"{address}/v1/recognize", json={"text": "No pain."})
         assert done.status_code == 503
-        assert "not done within 0.2 seconds" in done.json()["detail"]
+        assert "no answer within 0.2 seconds" in done.json()["detail"]
         reader.gate.release()
 
 

@@ -10,10 +10,14 @@ const filled = (element, attributes, children) => {
 const make = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-// `cells`: [text, bar, …], a bar being entity << 14 | lane << 2 | solid << 1 | first. `entities`: for each its colour and
-// its label (a function that gives what to show), null if it is not to be shown.
+// `cells`: [text, bar, …], a bar being entity * ENTITY + (lane << 2 | solid << 1 | first). `entities`: for each its colour
+// and its label (a function that gives what to show), null if it is not to be shown.
+const ENTITY = 2 ** 20; // past 32 bits, so the entity is found by division
 const drawBlock = (cells, entities) => {
-  const of = (bar) => ({ number: bar >> 14, one: entities[bar >> 14], lane: (bar >> 2) & 4095, solid: bar & 2, first: bar & 1 });
+  const of = (bar) => {
+    const number = Math.floor(bar / ENTITY), rest = bar % ENTITY;
+    return { number, one: entities[number], lane: rest >> 2, solid: rest & 2, first: rest & 1 };
+  };
   const shown = cells.map(([text, ...bars]) => [text, bars.map(of).filter(({ one }) => one)]);
   const lanes = [...new Set(shown.flatMap(([, bars]) => bars.map(({ lane }) => lane)))].sort((a, b) => a - b);
   const block = make("div", { class: "g-block", dir: "auto" });

@@ -24,13 +24,15 @@ from starlette.responses import JSONResponse, Response
 from gridner.errors import GridnerError, Notes
 from gridner.recognizer import Recognizer
 from gridner.web import schema
-from gridner.web.asking import answered, documents_of, in_utf16, of_types, wanted_types
-from gridner.web.batcher import Batcher, BusyError
+from gridner.web.asking import answered, body_of, documents_of, wanted_types
+from gridner.web.batcher import Batcher
 from gridner.web.gates import Guard, Watch, busy
 from gridner.web.limits import Limits
 from gridner.web.metrics import Metrics
 from gridner.web.page import ASSETS, add_page
 from gridner.web.problems import problem
+from gridner.web.queue import BusyError, Queue
+from gridner.web.worker import Worker
 
 PATHS = ("/v1/recognize", "/v1/models", "/healthz", "/readyz", "/metrics", "/openapi.json", "/")
 PAGE_PATHS = ("/page/draw", "/page/grid", "/page/save")
@@ -65,13 +67,16 @@ class Service:
 def create_app(service: Service) -> FastAPI:
     """The application, for any ASGI server."""
     metrics = Metrics()
-    batcher = Batcher(service.recognizer, service.limits, metrics)
+    batcher, worker = Batcher(service.recognizer, service.limits, metrics), Worker()
+    queue = Queue(service.limits, metrics, alive=lambda: batcher.alive and worker.alive, delay=batcher.delay)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         batcher.start()
+        worker.start()
         yield
-        await asyncio.to_thread(batcher.close)
+        for one in (batcher, worker):
+            await asyncio.to_thread(one.close)
 
     gates = [
         Middleware(
@@ -86,7 +91,7 @@ def create_app(service: Service) -> FastAPI:
         Middleware(
             Guard,
             limits=service.limits,
-            check=batcher.check,
+            check=queue.check,
             token=service.token,
             hosts=service.hosts,
             open_paths=OPEN_PATHS,
@@ -112,13 +117,12 @@ def create_app(service: Service) -> FastAPI:
         documents = documents_of(asked, service.limits)
         types = wanted_types(asked.types, service.recognizer)
         notes = Notes()
-        found = await answered(
-            batcher.recognize(documents, threshold=asked.threshold, notes=notes), request, service.limits
-        )
-        kept = [of_types(document, types) for document in found]
-        if asked.offsets == "utf-16":
-            kept = [in_utf16(item) for item in kept]
-        return JSONResponse({"documents": kept, "notes": [{"what": what, "count": n} for what, n, _ in notes]})
+
+        async def found() -> bytes:
+            answers = await batcher.recognize(documents, threshold=asked.threshold, notes=notes)
+            return await worker.run(body_of(answers, types, asked.offsets, notes))
+
+        return Response(await answered(found(), request, queue), media_type="application/json")
 
     @app.get("/v1/models", tags=["recognize"], responses={401: PROBLEMS[401]})
     async def models() -> schema.Models:
@@ -148,7 +152,7 @@ def create_app(service: Service) -> FastAPI:
     async def readyz() -> Response:
         """Whether it answers requests now."""
         return JSONResponse(
-            {"status": "ready"} if batcher.alive else {"status": "not ready"}, 200 if batcher.alive else 503
+            {"status": "ready"} if queue.alive() else {"status": "not ready"}, 200 if queue.alive() else 503
         )
 
     @app.get(
@@ -161,7 +165,7 @@ def create_app(service: Service) -> FastAPI:
         """Counters for Prometheus."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    add_page(app, service.recognizer, batcher, service.limits)
+    add_page(app, service.recognizer, batcher, worker, queue)
     _describe(app, service)
     return app
 

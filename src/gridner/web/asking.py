@@ -1,10 +1,12 @@
-"""What is asked, checked; the answer, waited for; and how it is given."""
+"""Validate a request, wait for its result, format the response."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from bisect import bisect_left
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -12,13 +14,15 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from gridner.documents import Document
-from gridner.errors import UsageError
+from gridner.errors import Notes, UsageError
 from gridner.formats.files import check_not_empty
 from gridner.formats.jsonl import to_json
 from gridner.recognizer import Recognizer
 from gridner.web import schema
-from gridner.web.batcher import BusyError
 from gridner.web.limits import Limits
+from gridner.web.problems import many
+from gridner.web.queue import BusyError, Queue
+from gridner.web.worker import Steps
 
 Found = TypeVar("Found")
 
@@ -29,7 +33,7 @@ def documents_of(asked: schema.Request, limits: Limits) -> list[Document]:
     if not pairs:
         pairs = [("text", asked.text)]
     if len(pairs) > limits.texts:
-        raise HTTPException(413, f"{len(pairs):,} texts, expected at most {limits.texts:,} in a request")
+        raise HTTPException(413, f"{many(len(pairs), 'text')}, expected at most {limits.texts:,} in a request")
     for name, text in pairs:
         check_length(name, text, limits)
         check_not_empty(text, name[:80])
@@ -53,20 +57,32 @@ def wanted_types(types: Sequence[str] | None, recognizer: Recognizer) -> frozens
     return frozenset(known if types is None else types)
 
 
-async def answered(work: Coroutine[Any, Any, Found], request: Request, limits: Limits) -> Found:
-    """The result, unless the client goes or the time is up: then the work is given up, too."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({task, gone}, timeout=limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+async def answered(work: Coroutine[Any, Any, Found], request: Request, queue: Queue) -> Found:
+    """Return the result of what a request computes, which has a place in the queue meanwhile.
+
+    If the client goes or the time is up, the work is given up, too.
+    """
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(queue.place())
+        except BusyError:
+            work.close()
+            raise
+        task, gone = asyncio.ensure_future(work), asyncio.ensure_future(_gone(request))
+        stack.callback(task.cancel)
+        stack.callback(gone.cancel)
+        seconds = queue.limits.seconds
+        await asyncio.wait({task, gone}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
         if gone.done():
+            queue.metrics.cancelled.inc()
             raise HTTPException(499)
-        raise BusyError(f"not done within {limits.seconds:g} seconds, expected less text at a time", 1)
-    finally:
-        gone.cancel()
-        task.cancel()
+        queue.metrics.timeouts.inc()
+        said = f"no answer within {many(seconds, 'second')}"
+        if queue.had_company(place):
+            raise BusyError(f"{said}, as the service has other requests, too; retry later", queue.delay())
+        raise BusyError(f"{said}; send less text per request", None)
 
 
 async def _gone(request: Request) -> None:
@@ -74,10 +90,25 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def of_types(document: Document, types: frozenset[str]) -> dict[str, Any]:
-    """A document of JSON lines with the entities of some types."""
-    kept = tuple(entity for entity in document.entities if entity.type in types)
-    return to_json(replace(document, entities=kept))
+def body_of(documents: Iterable[Document], types: frozenset[str], offsets: str, notes: Notes) -> Steps[bytes]:
+    """Return the answer to a request for entities."""
+    items = []
+    for document in documents:
+        yield
+        kept = tuple(entity for entity in document.entities if entity.type in types)
+        item = to_json(replace(document, entities=kept))
+        items.append(in_utf16(item) if offsets == "utf-16" else item)
+    return json_bytes({"documents": items, "notes": counted(notes)})
+
+
+def counted(notes: Notes) -> list[dict[str, Any]]:
+    """Return what was cut or capped, with counts."""
+    return [{"what": what, "count": count} for what, count, _ in notes]
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return JSON as the service sends it."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 def in_utf16(item: dict[str, Any]) -> dict[str, Any]:

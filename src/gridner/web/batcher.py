@@ -1,7 +1,7 @@
 """Requests that come at the same time share batches; the answer to each is what it would be alone.
 
-One thread reads. In turn it takes a sentence of every waiting request until a batch is full, so that a long text does
-not hold up a short one, and what arrives meanwhile makes up the next batch. A request that is given up costs no more.
+One thread reads. Short requests are read together, a sentence of each in turn. Long ones are read in between, and give
+way after each batch. What arrives meanwhile has the next turn. A request that is given up costs no more.
 """
 
 from __future__ import annotations
@@ -11,71 +11,21 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 
-from gridner.documents import Document, Entity
-from gridner.errors import GridnerError, Notes
-from gridner.recognizer import Asked, Recognizer
-from gridner.sentences import Mention, Sentence, each_sentence, entity_of
+from gridner.batches import WORD_COST
+from gridner.documents import Document
+from gridner.errors import Notes
+from gridner.recognizer import Recognizer
 from gridner.web.limits import Limits
 from gridner.web.metrics import Metrics
+from gridner.web.queue import BusyError
+from gridner.web.reading import Job, Reading, Taken
 
 COMPANY = 0.002  # seconds that a request waits for others while nothing is being read, if it had others lately
-TURN = 4  # batches' worth of cells that are read at a time, so that sentences of one length find each other
-
-
-class BusyError(GridnerError):
-    """More is waiting than can be answered in time; `seconds` from now it may be otherwise."""
-
-    def __init__(self, said: str, seconds: int) -> None:
-        super().__init__(said)
-        self.seconds = seconds
-
-
-@dataclass(eq=False, slots=True)
-class Job:
-    """A request: its documents, and the entities of their sentences that have been read."""
-
-    documents: Sequence[Document]
-    threshold: float | None
-    notes: Notes = field(default_factory=Notes)
-    answer: Future[list[Document]] = field(default_factory=Future)
-    unread: int = 0  # characters
-    entities: list[list[Entity]] = field(init=False)
-    exhausted: bool = False  # nothing is left to read
-    _sentences: Iterator[tuple[int, Sentence]] = field(init=False)
-    _ahead: tuple[int, Sentence] | None = None
-
-    def __post_init__(self) -> None:
-        self.unread = sum(len(document.text) for document in self.documents)
-        self.entities = [[] for _ in self.documents]
-        self._sentences = (
-            (number, sentence) for number, document in enumerate(self.documents) for sentence in each_sentence(document)
-        )
-
-    def take(self) -> tuple[int, Sentence] | None:
-        """The next sentence and the number of its document."""
-        taken = self._ahead or next(self._sentences, None)
-        self._ahead = next(self._sentences, None)
-        self.exhausted = self._ahead is None
-        return taken
-
-    def finish(self) -> None:
-        """Answer, unless it was given up or went wrong."""
-        found = zip(self.documents, self.entities, strict=True)
-        with suppress(InvalidStateError):
-            self.answer.set_result([replace(document, entities=tuple(entities)) for document, entities in found])
-
-    def fail(self, error: Exception) -> None:
-        """Answer that it went wrong."""
-        with suppress(InvalidStateError):
-            self.answer.set_exception(error)
-
-
-Taken = tuple[Job, int, Sentence]
+TURN = 8  # budgets of cells for a turn: about four batches, so that sentences of one length find each other
+SUSPENDED = 4  # readings that may have given way at a time, since each holds its sentences
+MEMORY = 0.9  # how much of what is known of the speed stays after a turn
 
 
 class Batcher:
@@ -83,15 +33,17 @@ class Batcher:
 
     def __init__(self, recognizer: Recognizer, limits: Limits, metrics: Metrics) -> None:
         self.recognizer, self.limits, self.metrics = recognizer, limits, metrics
-        self._jobs: deque[Job] = deque()  # being read, whose turn it is first; the thread's own
         self._changed = threading.Condition()
         self._arrived: list[Job] = []
-        self._waiting = 0  # jobs of both kinds
         self._closing = False
-        self._unread = 0  # characters of all jobs
-        self._speed = math.inf  # characters a second, lately
-        self._together = 1  # requests of the last turn
         self._thread: threading.Thread | None = None
+        # The thread's own: short requests; long ones, and readings of them that gave way, whose turn it is first.
+        self._short: deque[Job] = deque()
+        self._long: deque[Job | Reading] = deque()
+        self._short_was_last = False
+        self._together = 1  # requests of the last turn
+        self._unread = 0  # characters of all requests
+        self._lately = (0.0, 0.0)  # characters read, and the seconds they took
 
     def start(self) -> Batcher:
         """Begin to answer."""
@@ -105,31 +57,24 @@ class Batcher:
         """Whether it answers."""
         return self._thread is not None and self._thread.is_alive() and not self._closing
 
-    def check(self) -> None:
-        """Raise BusyError if there is no room for another request."""
-        if not self.alive:
-            raise BusyError("the service is starting or stopping", 1)
-        if self._waiting >= self.limits.queue:
-            self.metrics.refused.inc()
-            half = self._unread / self._speed / 2
-            said = f"{self._waiting} requests are waiting, expected at most {self.limits.queue}"
-            raise BusyError(said, max(1, min(60, math.ceil(half))))
+    def delay(self) -> int:
+        """Return in how many seconds half of what waits will be read."""
+        characters, seconds = self._lately
+        half = self._unread / 2 * seconds / characters if characters else 0
+        return max(1, min(60, math.ceil(half)))
 
     async def recognize(
         self, documents: Sequence[Document], *, threshold: float | None = None, notes: Notes | None = None
     ) -> list[Document]:
-        """The documents with their entities. When the caller is cancelled, reading stops."""
+        """Return the documents with their entities. When the caller is cancelled, reading stops."""
         job = Job(documents, threshold, Notes() if notes is None else notes)
         with self._changed:
-            self.check()
+            if not self.alive:
+                raise BusyError("the service is starting or stopping", 1)
             self._arrived.append(job)
-            self._count(1, job.unread)
+            self._count(job.unread)
             self._changed.notify()
-        try:
-            return await asyncio.wrap_future(job.answer)
-        except asyncio.CancelledError:
-            self.metrics.cancelled.inc()
-            raise
+        return await asyncio.wrap_future(job.answer)
 
     def close(self) -> None:
         """Answer what was accepted, take nothing new."""
@@ -139,42 +84,73 @@ class Batcher:
         if self._thread is not None:
             self._thread.join()
 
-    def _count(self, jobs: int, characters: int) -> None:
-        self._waiting += jobs
+    def _count(self, characters: int) -> None:
         self._unread += characters
-        self.metrics.waiting.set(self._waiting)
         self.metrics.characters.set(self._unread)
 
     def _work(self) -> None:
         while self._wait():
+            reading = self._next()
             began = time.perf_counter()
-            taken, done = self._take()
-            for (job, number, sentence), mentions in zip(taken, self._read(taken), strict=True):
-                job.entities[number] += [entity_of(sentence, mention) for mention in mentions]
-                self.metrics.entities.inc(len(mentions))
-            self._deliver(taken, done, time.perf_counter() - began)
+            read, ended = self._read(reading)
+            seconds = time.perf_counter() - began
+            reading.seconds += seconds
+            with self._changed:
+                self._count(-read)
+            self._lately = (MEMORY * self._lately[0] + read, MEMORY * self._lately[1] + seconds)
+            if ended and reading.taken:
+                self._together = len(reading.jobs())
+                self.metrics.batch.observe(len(reading.taken))
+                self.metrics.batch_seconds.observe(reading.seconds)
+                self.metrics.together.observe(self._together)
 
     def _wait(self) -> bool:
-        """Wait for a request, and a moment longer for others if there were such; whether there is one."""
+        """Wait for a request, and a moment longer for others if there were such; return whether there is one."""
         with self._changed:
-            idle = not self._jobs and not self._arrived
-            while not self._jobs and not self._arrived and not self._closing:
+            idle = not self._busy
+            while not self._busy and not self._closing:
                 self._changed.wait()
             if idle and self._together > 1 and not self._closing:
                 until = time.monotonic() + COMPANY
                 while (left := until - time.monotonic()) > 0:
                     self._changed.wait(left)
-            self._jobs.extend(self._arrived)
+            for job in self._arrived:
+                self._line_up(job)
             self._arrived.clear()
-            return bool(self._jobs)
+            return self._busy
 
-    def _take(self) -> tuple[list[Taken], list[Job]]:
-        """Sentences for the next batches, of the requests in turn, and the requests that end with them."""
+    @property
+    def _busy(self) -> bool:
+        return bool(self._short or self._long or self._arrived)
+
+    def _line_up(self, job: Job) -> None:
+        if job.long:
+            self._long.append(job)
+        else:
+            self._short.append(job)
+
+    def _next(self) -> Reading:
+        """Return the next reading: of short requests and of long ones in turn, where there are both."""
+        self._short_was_last = bool(self._short) and not (self._short_was_last and self._long)
+        if self._short_was_last:
+            return self._taken(self._short)
+        suspended = [one for one in self._long if isinstance(one, Reading)]
+        first = suspended[0] if len(suspended) >= SUSPENDED else self._long[0]
+        if isinstance(first, Reading):
+            self._long.remove(first)
+            return first
+        ready = deque(one for one in self._long if isinstance(one, Job))
+        self._long = deque(suspended)
+        reading = self._taken(ready)
+        self._long.extend(ready)
+        return reading
+
+    def _taken(self, jobs: deque[Job]) -> Reading:
+        """Take a sentence of each request in turn for the next batches. Requests with none left leave the deque."""
         taken: list[Taken] = []
-        done: list[Job] = []
         room = TURN * self.recognizer.cells
-        while self._jobs and room > 0:
-            job = self._jobs.popleft()
+        while jobs and room > 0:
+            job = jobs.popleft()
             try:
                 one = None if job.answer.done() else job.take()  # given up, or failed
             except Exception as error:
@@ -182,52 +158,57 @@ class Batcher:
                 one = None
             if one is not None:
                 taken.append((job, *one))
-                room -= len(one[1].words) ** 2
-            if one is None or job.exhausted:
-                done.append(job)
-            else:
-                self._jobs.append(job)
-        return taken, done
+                words = len(one[1].words)
+                room -= words * (words + WORD_COST)
+                if not job.exhausted:
+                    jobs.append(job)
+            elif not job.in_network:
+                self._leave(job)
+        for _ in range(len(jobs)):
+            job = jobs.popleft()
+            if not job.in_network:  # else it is back when what is taken of it is read
+                jobs.append(job)
+        return Reading(self.recognizer, taken)
 
-    def _read(self, taken: Sequence[Taken]) -> list[list[Mention]]:
-        """The mentions of the sentences. A request that cannot be read does not take its company with it."""
+    def _read(self, reading: Reading) -> tuple[int, bool]:
+        """Read on until the end, or until it gives way; return how many characters were read, and whether it ended."""
+        read = 0
         try:
-            return self._answers(taken) if taken else []
-        except Exception:
-            found: list[list[Mention]] = [[] for _ in taken]
-            for job in {id(job): job for job, _, _ in taken}.values():
-                own = [place for place, (other, _, _) in enumerate(taken) if other is job]
-                try:
-                    answers = self._answers([taken[place] for place in own])
-                except Exception as error:
-                    self._fail(job, error)
-                    continue
-                for place, mentions in zip(own, answers, strict=True):
-                    found[place] = mentions
-            return found
+            while not reading.given_up:
+                done = next(reading)
+                if done is not None:
+                    (job, number, sentence), mentions = done
+                    self.metrics.entities.inc(len(mentions))
+                    read += job.keep(number, sentence, mentions)
+                    self._back(job)
+                if reading.unanswered and self._busy and reading.gives_way:
+                    self._long.append(reading)
+                    return read, False
+        except Exception as error:
+            if len(reading.jobs()) > 1:  # one that cannot be read does not take its company with it
+                self._long.extendleft(reading.apart(self.recognizer))
+                return read, False
+            self._fail(reading.jobs()[0], error)
+        for job, _, _ in reading.unanswered.values():  # given up, or failed
+            job.in_network -= 1
+            self._back(job)
+        return read, True
+
+    def _back(self, job: Job) -> None:
+        """Answer a request that is read to its end; line up one that is not once nothing of it is being read."""
+        if job.in_network:
+            return
+        if job.exhausted or job.answer.done():
+            self._leave(job)
+        else:
+            self._line_up(job)
 
     def _fail(self, job: Job, error: Exception) -> None:
         self.metrics.errors.labels(type(error).__name__).inc()
         job.fail(error)
 
-    def _answers(self, taken: Sequence[Taken]) -> list[list[Mention]]:
-        return list(self.recognizer.answers([Asked(sentence, job.threshold, job.notes) for job, _, sentence in taken]))
-
-    def _deliver(self, taken: Sequence[Taken], done: Sequence[Job], seconds: float) -> None:
-        """Answer the requests that are read to their end."""
-        read = 0
-        for job, _, sentence in taken:
-            part = min(job.unread, sentence.end - sentence.start)
-            job.unread -= part
-            read += part
+    def _leave(self, job: Job) -> None:
         with self._changed:
-            self._count(-len(done), -read - sum(job.unread for job in done))
-        for job in done:
-            job.finish()
-        if taken:
-            speed = read / max(seconds, 1e-6)
-            self._speed = speed if math.isinf(self._speed) else 0.8 * self._speed + 0.2 * speed
-            self.metrics.batch.observe(len(taken))
-            self.metrics.batch_seconds.observe(seconds)
-            self._together = len({id(job) for job, _, _ in taken})
-            self.metrics.together.observe(self._together)
+            self._count(-job.unread)
+        job.unread = 0
+        job.finish()

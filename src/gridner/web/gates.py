@@ -14,10 +14,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gridner.web.batcher import BusyError
 from gridner.web.limits import Limits
 from gridner.web.metrics import Metrics
 from gridner.web.problems import problem
+from gridner.web.queue import BusyError
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -158,7 +158,7 @@ class Guard:
 
 def busy(error: BusyError) -> Response:
     """The answer that there is too much to do."""
-    return problem(503, str(error), {"Retry-After": str(error.seconds)})
+    return problem(503, str(error), {} if error.seconds is None else {"Retry-After": str(error.seconds)})
 
 
 def _host(header: str) -> str:

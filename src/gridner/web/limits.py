@@ -12,6 +12,7 @@ class Limits:
     body_bytes: int = 4_000_000  # of a request
     texts: int = 256  # of a request
     characters: int = 200_000  # of a text
-    seconds: float = 60.0  # from a request's first byte to its answer
+    seconds: float = 60.0  # for the body of a request, and again for its answer
     queue: int = 256  # requests that are accepted and not answered yet
-    connections: int = 2048
+    annotations: int = 20_000  # lines of an .ann file
+    covered: int = 1_000_000  # characters under all entities of a drawing, those under two counted twice

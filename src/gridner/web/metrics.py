@@ -20,6 +20,7 @@ class Metrics:
         )
         self.refused = Counter("gridner_refused", "Requests refused as too much waits", registry=self.registry)
         self.cancelled = Counter("gridner_cancelled", "Requests given up by the client", registry=self.registry)
+        self.timeouts = Counter("gridner_timeouts", "Requests not answered in time", registry=self.registry)
         self.errors = Counter("gridner_errors", "Errors of the service itself", ["kind"], registry=self.registry)
         self.waiting = Gauge("gridner_queue_requests", "Requests accepted, not answered", registry=self.registry)
         self.characters = Gauge("gridner_queue_characters", "Characters of these, unread", registry=self.registry)

@@ -19,3 +19,9 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
     }
     content = json.dumps(body).encode()
     return Response(content, status, dict(headers or {}), media_type="application/problem+json")
+
+
+def many(count: float, word: str) -> str:
+    """A count and its noun: 1 request, 2 requests."""
+    shown = f"{count:,}" if isinstance(count, int) else f"{count:g}"
+    return f"{shown} {word}{'' if count == 1 else 's'}"

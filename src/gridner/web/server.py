@@ -25,7 +25,6 @@ def run(service: Service, listening: socket.socket) -> None:
             log_level="warning",
             access_log=False,
             server_header=False,
-            limit_concurrency=service.limits.connections,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=round(service.limits.seconds) + 5,
             h11_max_incomplete_event_size=64 * 1024,
