@@ -9,7 +9,7 @@ import gridner
 
 ROOT = Path(gridner.__file__).parent
 LAYERS = [
-    {"errors", "duration"},
+    {"errors", "duration", "locking"},
     {"documents", "split", "sentences", "windows", "table"},
     {
         "formats",
@@ -48,6 +48,7 @@ LAYERS = [
 ]
 # Within a layer, what may import what.
 BESIDE = {
+    ("locking", "errors"),
     ("sentences", "documents"),
     ("sentences", "split"),
     ("split", "documents"),

@@ -45,6 +45,12 @@ class UsageError(GridnerError, ValueError):
     """A request that makes no sense."""
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: 1 entity, 2 entities, 1,000 documents."""
+    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count:,} {noun if count == 1 else many}"
+
+
 class Notes:
     """Counts of what was skipped, cut, changed or capped, with the places: nothing is dropped in silence.
 

@@ -1,15 +1,21 @@
-"""Answers that outlive a stop: beside the output until all are there, so that a prediction can be gone on with.
+"""Partial predictions, kept beside the output so that an interrupted run can resume.
 
-OUTPUT.part/settings.json     what was asked for; going on with something else is an error
-OUTPUT.part/documents.jsonl   the documents that are done, in order
-OUTPUT.part/notes.json        what was cut or capped on the way
+OUTPUT.part/settings.json     the model and the options; a run with others is refused
+OUTPUT.part/documents.jsonl   the documents that are done, in the order of the input
+OUTPUT.part/notes.json        what was cut or capped so far
+
+A document that is done has the text, the sentences and the meta that were read. So a resumed run can tell whether the
+input is what it was: it must begin with the same documents.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -17,55 +23,103 @@ from typing import IO, Any
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats.jsonl import from_json, line_of
+from gridner.locking import only_process
+
+HASHED = ("model", "lexicon")  # settings that are hashes, which say nothing to a reader
 
 
 class Kept:
-    """The answers of a prediction. As a context it keeps what there is when something goes wrong."""
+    """The predictions so far. As a context manager it keeps them if something goes wrong.
+
+    Only one process at a time can hold them; another raises InUseError.
+    """
 
     def __init__(self, output: Path, settings: Mapping[str, Any], *, resume: bool, notes: Notes) -> None:
         self.folder = output.absolute().with_name(f"{output.name}.part")
-        self.done: frozenset[str] = frozenset()
+        self.done: dict[str, bytes] = {}  # id → hash of the document, without entities, in order
         self._notes, self._noted = notes, 0
         asked = json.loads(json.dumps(settings))
+        self._held = ExitStack()
         try:
-            if self.folder.exists():
-                self._go_on(asked, resume)
+            self._held.enter_context(
+                only_process(self.folder, f"{output}: another process writes it, expected another --output")
+            )
+            if any(self.folder.iterdir()):
+                self._resume(asked, resume)
             else:
-                self.folder.mkdir(parents=True)
                 (self.folder / "settings.json").write_text(json.dumps(asked, indent=1), encoding="utf-8")
             self._file: IO[bytes] = open(self._documents, "ab")  # noqa: SIM115
-        except OSError as error:
-            raise OutputError(f"{self.folder}: cannot be written ({error.strerror or error})") from None
+        except BaseException as error:
+            self._held.close()
+            if isinstance(error, OSError):
+                raise OutputError(f"{self.folder}: cannot be written ({error.strerror or error})") from None
+            raise
 
     @property
     def _documents(self) -> Path:
         return self.folder / "documents.jsonl"
 
-    def _go_on(self, asked: Mapping[str, Any], resume: bool) -> None:
+    def _resume(self, asked: Mapping[str, Any], resume: bool) -> None:
         if not resume:
             raise OutputError(
-                f"{self.folder}: from a prediction that was stopped; --resume goes on with it, else remove it first"
+                f"{self.folder}: from a prediction that was interrupted; pass --resume to continue it, or remove it"
             )
         try:
             before = json.loads((self.folder / "settings.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            raise FormatError(f"{self.folder}: no settings.json, expected what a stopped prediction leaves") from None
+            raise FormatError(
+                f"{self.folder}: no settings.json, expected what an interrupted prediction leaves"
+            ) from None
         changed = sorted(key for key in before.keys() | asked.keys() if before.get(key) != asked.get(key))
         if changed:
-            said = ", ".join(f"{key} was {before.get(key)!r:.60}" for key in changed)
-            raise OutputError(f"{self.folder}: {said}, expected the same again, or remove it to begin anew")
+            said = ", ".join(
+                f"another {key}" if key in HASHED else f"{key} was {before.get(key)!r:.60}" for key in changed
+            )
+            raise OutputError(f"{self.folder}: {said}, expected the same again; or remove it to start over")
         if self._documents.exists():
             self._cut_torn_line()
-            with open(self._documents, "rb") as file:
-                self.done = frozenset(json.loads(line)["id"] for line in file)
+            for document in self.documents():
+                self.done[document.id] = _hash(document)
         if (self.folder / "notes.json").exists():
             for what, count, places in json.loads((self.folder / "notes.json").read_text(encoding="utf-8")):
                 self._notes.take(what, count, places)
 
     def _cut_torn_line(self) -> None:
-        """A line without an end was being written when the process died."""
+        """Remove a line without an end, which was being written when the process died."""
         with open(self._documents, "rb+") as file:
             file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+
+    def left(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Yield the documents that are not done. Those that are done must come first and be what they were."""
+        done = iter(self.done)
+        for document in documents:
+            expected = next(done, None)
+            if expected is None:
+                yield document
+                continue
+            if document.id != expected:
+                gone = f"document {expected} was done and is not where it was (document {document.id} is there)"
+                raise self._changed(gone)
+            self.check(document)
+        for name in done:
+            raise self._changed(f"document {name} was done and is no longer in the input")
+
+    def check(self, document: Document) -> None:
+        """Raise an error if a document that is done is not what it was."""
+        if self.done[document.id] != _hash(document):
+            raise self._changed(f"document {document.id} is not what it was when it was done")
+
+    def check_all(self, documents: Iterable[Document]) -> None:
+        """Raise an error unless these, in any order, are the documents that are done, unchanged."""
+        left = dict.fromkeys(self.done)
+        for document in documents:
+            self.check(document)
+            left.pop(document.id, None)
+        for name in left:
+            raise self._changed(f"document {name} was done and is no longer in the input")
+
+    def _changed(self, what: str) -> OutputError:
+        return OutputError(f"{self.folder}: the input has changed: {what}; restore it, or remove this folder")
 
     def add(self, answers: Iterable[Document]) -> Iterator[Document]:
         """Keep the answers, and pass them on."""
@@ -80,10 +134,14 @@ class Kept:
             yield answer
 
     def documents(self) -> Iterator[Document]:
-        """All that are kept, in order."""
+        """Yield all that are kept, in order."""
         with open(self._documents, "rb") as file:
             for number, line in enumerate(file, start=1):
-                yield from_json(json.loads(line), f"{self._documents}:{number}")
+                where = f"{self._documents}:{number}"
+                try:
+                    yield from_json(json.loads(line), where)
+                except (ValueError, TypeError, RecursionError):
+                    raise FormatError(f"{where}: damaged, expected a document; remove {self.folder}") from None
 
     def __enter__(self) -> Kept:
         return self
@@ -94,3 +152,8 @@ class Kept:
         self._file.close()
         if kind is None or not self._documents.stat().st_size:
             shutil.rmtree(self.folder)
+        self._held.close()
+
+
+def _hash(document: Document) -> bytes:
+    return hashlib.blake2b(line_of(replace(document, entities=())), digest_size=16).digest()

@@ -16,10 +16,11 @@ import typer
 from gridner.cli.common import sentence_progress
 from gridner.cli.ray import Answers
 from gridner.documents import Document
-from gridner.errors import Notes
+from gridner.errors import Notes, plural
 
 if TYPE_CHECKING:
     from gridner.bulk import Task
+    from gridner.kept import Kept
 
 
 def found_by(
@@ -44,44 +45,65 @@ def found_by(
             yield before.popleft(), answer
 
 
-def but_done(
+def of_those_left(
     documents: Iterable[Document],
     found: Callable[[Iterable[Document]], Iterator[tuple[Document, Document]]],
-    done: frozenset[str],
+    kept: Kept,
 ) -> Iterator[Document]:
     """The answers for the documents that are not done yet."""
-    return (answer for _, answer in found(document for document in documents if document.id not in done))
+    return (answer for _, answer in found(kept.left(documents)))
 
 
 def write_answers(
-    answers: Answers, output: Path, to: str, force: bool, resume: bool, asked: dict[str, Any], notes: Notes
+    answers: Answers,
+    output: Path,
+    to: str,
+    force: bool,
+    resume: bool,
+    asked: dict[str, Any],
+    notes: Notes,
+    *,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
-    """Answers into a file or a folder; they are kept beside it until all are there."""
+    """Write answers to a file or a folder; they are kept beside it until all are there.
+
+    `check` looks at the input once nothing speaks against the output, and before any answer is computed.
+    """
     from gridner.formats import check_write, write
     from gridner.kept import Kept
 
     check_write(output, to, force=force)
     kept = Kept(output, asked, resume=resume, notes=notes)
     if kept.done:
-        typer.echo(f"{len(kept.done):,} documents were done before", err=True)
+        typer.echo(f"{plural(len(kept.done), 'document')} already done", err=True)
     try:
         with kept:
-            for _ in kept.add(answers(kept.done)):
+            check()
+            for _ in kept.add(answers(kept)):
                 pass
             written = write(kept.documents(), output, to, force=force, notes=notes)
     except BaseException:
         if kept.folder.exists():
-            typer.echo(f"what was done is kept in {kept.folder.name}; --resume goes on with it", err=True)
+            typer.echo(f"partial predictions are kept in {kept.folder.name}; pass --resume to continue", err=True)
         raise
-    typer.echo(f"{output}: {written:,} entities", err=True)
+    typer.echo(f"{output}: {plural(written, 'entity')}", err=True)
 
 
 def identity(task: Task) -> dict[str, Any]:
-    """What must be the same for answers of two runs to be of one prediction."""
+    """Return what must be the same for a run to be resumed: settings, and the content of model and lexicon."""
     from gridner.checkpoint import ABOUT
     from gridner.loading import SHIPPED
 
-    about = (task.model or SHIPPED) / ABOUT
-    settings = dataclasses.asdict(replace(task, threads=None, model=None))
-    digest = hashlib.sha256(about.read_bytes()).hexdigest() if about.is_file() else None
-    return {**settings, "model": digest, "gridner": version("gridner")}
+    settings = dataclasses.asdict(replace(task, threads=None, model=None, lexicon=None))
+    hashes = {"model": _hash((task.model or SHIPPED) / ABOUT)}  # which has the hashes of the model's other files
+    if task.lexicon is not None:
+        hashes["lexicon"] = task.lexicon if task.lexicon == "none" else _hash(Path(task.lexicon))
+    return {**settings, **hashes, "gridner": version("gridner")}
+
+
+def _hash(path: Path) -> str | None:
+    """Return the hash of a file; None if it cannot be read, which is reported when it is used."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +25,7 @@ from gridner.sentences import with_sentences
 from gridner.split import split_lines
 
 SHOWN_PLACES = 5
+CONTROL = re.compile(r"[\x7f-\x9f]")  # what JSON leaves as it is, and terminals obey
 FORMAT_NAMES = ", ".join(FORMATS)  # to write
 READ_FORMATS = ", ".join(name for name in FORMATS if name != "parquet")  # a table of entities has no texts
 
@@ -155,9 +157,20 @@ def notes_json(notes: Notes) -> list[dict[str, Any]]:
 
 
 def print_json(data: Any) -> None:
-    """Plain data on standard output; escaped where that is not UTF-8."""
+    """Print plain data as JSON on several lines."""
+    print(_json(data, indent=2))
+
+
+def print_line(data: Any, *, flush: bool = False) -> None:
+    """Print plain data as one line of JSON."""
+    print(_json(data), flush=flush)
+
+
+def _json(data: Any, *, indent: int | None = None) -> str:
+    """Return JSON for standard output: escaped where that is not UTF-8, and without control characters."""
     plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    print(json.dumps(data, ensure_ascii=plain, indent=2))
+    said = json.dumps(data, ensure_ascii=plain, indent=indent)
+    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", said)
 
 
 def new_table(first: str, *columns: str) -> Table:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from gridner.cli.answers import but_done, found_by, identity, write_answers
+from gridner.cli.answers import found_by, identity, of_those_left, write_answers
 from gridner.cli.common import (
     FORMAT_NAMES,
     READ_FORMATS,
@@ -22,14 +20,16 @@ from gridner.cli.common import (
     Reading,
     SentencesOption,
     TextsOption,
+    print_line,
     print_notes,
     type_names,
 )
+from gridner.cli.inputs import input_of
 from gridner.cli.ray import answers_of_ray, is_table, write_table
 from gridner.documents import Document
-from gridner.errors import FormatError, Notes, UsageError
+from gridner.errors import Notes, UsageError, plural
 
-STDIN = "-"
+PLACES = ("texts", "ids", "except_ids")  # options that choose documents, which are compared themselves
 
 
 def predict(
@@ -104,8 +104,9 @@ def predict(
     """
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, None, sentences, lenient)
-    if pre_annotate and (output is not None or as_json):
-        raise UsageError("--pre-annotate with --output or --json, expected one of them: it writes into the input")
+    _check_options(pre_annotate, output, as_json, engine, {"--resume": resume, "--force": force, "--to": to != "auto"})
+    if address is not None and engine != "ray":
+        raise UsageError("--address without --engine ray, expected both or neither")
     from gridner.bulk import Task
 
     task = Task(
@@ -127,101 +128,74 @@ def predict(
             return
     at = Path(source) if source is not None else None
     documents: Iterable[Document] = ()
-    from_stdin = False
+    given = None
     if engine == "local" or (source is not None and not is_table(source)):
-        documents, from_stdin = _documents(inputs or [], at, reading, notes)
+        given = input_of(inputs or [], at, reading)
+        documents = given.documents(notes)
     found = partial(found_by, task, workers or 1, notes)
     if pre_annotate:
-        _pre_annotate(found(documents), _brat_folder(at, inputs or [], texts), notes)
+        _pre_annotate(found, _brat_folder(at, inputs or [], reading), reading, notes)
     elif output is not None:
-        how = {name: str(value) for name, value in asdict(reading).items()}
-        asked = {"input": source or inputs, **how, **identity(task)}
+        chosen = {name: str(value) for name, value in asdict(reading).items() if name not in PLACES}
         if engine == "ray":
             answers = answers_of_ray(source, documents, task, workers=workers, address=address, notes=notes)
         else:
-            answers = partial(but_done, documents, found)
-        write_answers(answers, Path(output), to, force, resume, asked, notes)
-    elif as_json or from_stdin:
-        from gridner.formats.jsonl import line_of
+            answers = partial(of_those_left, documents, found)
+        check = given.check if given is not None else lambda: None
+        write_answers(answers, Path(output), to, force, resume, {**chosen, **identity(task)}, notes, check=check)
+    elif as_json or (given is not None and given.from_stdin):
+        from gridner.formats.jsonl import to_json
 
         for _, answer in found(documents):
-            print(line_of(answer).decode(), flush=from_stdin)
+            print_line(to_json(answer), flush=given is not None and given.from_stdin)
     else:
         _draw(answer for _, answer in found(documents))
     print_notes(notes)
 
 
-def _documents(
-    inputs: list[str], source: Path | None, reading: Reading, notes: Notes
-) -> tuple[Iterable[Document], bool]:
-    """What is to be read, and whether it comes from standard input."""
-    if source is not None and inputs:
-        raise UsageError(f"{inputs[0]:.60} and --input, expected one of them")
-    if source is not None:
-        return _of_files([source], reading, notes), False
-    if inputs == [STDIN] or (not inputs and not sys.stdin.isatty()):
-        how = replace(reading, format="jsonl" if reading.format == "auto" else reading.format)
-        if how.format == "text":
-            return [_text("text", sys.stdin.read(), reading)], True
-        return how.documents(Path("/dev/stdin"), notes, what=None), True
-    if not inputs:
-        raise UsageError("nothing to read, expected a text, files, --input or standard input")
-    if len(inputs) == 1 and not _is_path(inputs[0]):
-        return [_text("text", inputs[0], reading)], False
-    return _of_files([Path(name) for name in inputs], reading, notes), False
+def _check_options(
+    pre_annotate: bool, output: str | None, as_json: bool, engine: str, of_output: dict[str, bool]
+) -> None:
+    """Refuse options that exclude each other, and those that would have no effect."""
+    if pre_annotate and (output is not None or as_json):
+        raise UsageError("--pre-annotate with --output or --json, expected one of them: it writes into the input")
+    if as_json and output is not None:
+        raise UsageError("--json with --output, expected one of them: --json prints")
+    for name, given in of_output.items():
+        if given and output is None:
+            raise UsageError(f"{name} without --output, expected both")
+        if given and output is not None and "://" in output and engine == "ray":
+            raise UsageError(f"{name} with {output}, expected a file or a folder of this machine")
 
 
-def _is_path(given: str) -> bool:
-    """Whether it names a file, there or not; a text has spaces and neither slashes alone nor the end of a file name."""
-    try:
-        there = bool(given) and Path(given).exists()  # the empty path is the current folder
-    except (OSError, ValueError):  # too long for a name, or not one
-        return False
-    return there or (len(given.split()) == 1 and (os.sep in given or Path(given).suffix in (".txt", ".ann", ".jsonl")))
-
-
-def _of_files(paths: list[Path], reading: Reading, notes: Notes) -> Iterator[Document]:
-    from gridner.formats.files import files_under, read_text
-    from gridner.formats.files import reading as errors_of
-
-    for path in paths:
-        if not path.exists():
-            raise FormatError(f"{path}: not found")
-        if reading.format == "text" or (reading.format == "auto" and path.is_file() and path.suffix == ".txt"):
-            with errors_of(path):
-                files = files_under(path, (".txt",) if path.is_dir() else (path.suffix,))
-                if not files:
-                    raise FormatError(f"{path}: no documents, expected files that end in .txt")
-                for name, file in files.items():
-                    yield _text(name, read_text(file), reading)
-        else:
-            yield from reading.documents(path, notes, what=None)
-
-
-def _text(name: str, text: str, reading: Reading) -> Document:
-    """A document from plain text."""
-    from gridner.formats.files import is_empty
-
-    if is_empty(text):
-        raise FormatError(f"{name}: an empty text, expected something to read")
-    return reading.split(Document(name, text))
-
-
-def _brat_folder(source: Path | None, inputs: list[str], texts: Path | None) -> Path:
-    """The folder whose .ann files are added to."""
-    if source is None or inputs or texts is not None or not source.is_dir():
+def _brat_folder(source: Path | None, inputs: list[str], reading: Reading) -> Path:
+    """Return the folder whose .ann files are added to."""
+    if source is None or inputs or reading.texts is not None or not source.is_dir():
         raise UsageError("--pre-annotate, expected --input with a folder of .txt and .ann files")
+    if reading.format not in ("auto", "brat"):
+        raise UsageError(f"--pre-annotate with --format {reading.format}, expected brat")
     return source
 
 
-def _pre_annotate(found: Iterable[tuple[Document, Document]], folder: Path, notes: Notes) -> None:
-    from gridner.formats.brat import add_to
+def _pre_annotate(
+    found: Callable[[Iterable[Document]], Iterator[tuple[Document, Document]]],
+    folder: Path,
+    reading: Reading,
+    notes: Notes,
+) -> None:
+    from gridner.formats.files import Source
+    from gridner.formats.folders import files_under
+    from gridner.formats.preannotate import add_to
+    from gridner.locking import only_process
 
     added = documents = 0
-    for before, answer in found:
-        added += add_to(folder / f"{before.id}.ann", before, answer.entities, notes)
-        documents += 1
-    typer.echo(f"{folder}: {added:,} entities added to {documents:,} documents", err=True)
+    brat = replace(reading, format="brat")
+    with only_process(folder, f"{folder}: another process adds to it, expected one at a time"):
+        anns = files_under(folder, (".ann",), Source(folder, lenient=True))
+        for before, answer in found(brat.documents(folder, notes, what=None)):
+            added += add_to(anns.get(before.id, folder / f"{before.id}.ann"), before, answer.entities, notes)
+            documents += 1
+    typer.echo(f"{folder}: {plural(added, 'entity')} added to {plural(documents, 'document')}", err=True)
 
 
 def _draw(documents: Iterable[Document]) -> None:

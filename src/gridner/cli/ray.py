@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,9 @@ from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
     from gridner.bulk import Task
+    from gridner.kept import Kept
 
-Answers = Callable[[frozenset[str]], Iterator[Document]]
+Answers = Callable[["Kept"], Iterator[Document]]
 
 
 def is_table(source: str) -> bool:
@@ -31,18 +33,24 @@ def answers_of_ray(
     address: str | None,
     notes: Notes,
 ) -> Answers:
-    """What gives the answers for all documents but those that are done. Ray is asked for at once."""
+    """Return a function that gives the answers for the documents that are left. Ray is started at once."""
     from gridner.ray import connect, from_documents, predict, read_table, to_documents
 
     connect(address)
 
-    def answers(done: frozenset[str]) -> Iterator[Document]:
+    def answers(kept: Kept) -> Iterator[Document]:
         if source is not None and is_table(source):
             dataset = read_table(source)
-            if done:
+            if done := frozenset(kept.done):
+                before = dataset.select_columns(["id", "text"]).filter(lambda row: row["id"] in done)
+                kept.check_all(Document(row["id"], row["text"]) for row in before.iter_rows())
                 dataset = dataset.filter(lambda row: row["id"] not in done)
         else:
-            dataset = from_documents(document for document in documents if document.id not in done)
+            left = kept.left(documents)
+            first = next(left, None)
+            if first is None:  # all is done but the writing
+                return iter(())
+            dataset = from_documents(chain([first], left))
         return progress(to_documents(predict(dataset, task, workers=workers), notes=notes), "predict")
 
     return answers

@@ -29,6 +29,7 @@ from gridner.formats import (
     w2ner,
 )
 from gridner.formats.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
+from gridner.formats.folders import names_under
 from gridner.table import schema
 
 
@@ -178,7 +179,7 @@ def read_ids(path: str | Path) -> frozenset[str]:
     """Document ids, one a line; .txt and .ann at their ends are left off."""
     with reading(Path(path)):
         lines = [line.text.strip() for line in read_lines(Path(path))]
-    ids = frozenset(re.sub(r"\.(txt|ann)$", "", line) for line in lines if line)
+    ids = frozenset(re.sub(r"\.(txt|ann)$", "", line, flags=re.IGNORECASE) for line in lines if line)
     if not ids:
         raise FormatError(f"{path}: no ids, expected one a line")
     return ids
@@ -191,7 +192,9 @@ def guess(path: Path) -> str:
     names = [file.name for file in path.iterdir()] if path.is_dir() else []
     if not names:
         raise FormatError(f"{path}: no documents, the folder is empty")
-    for found in (names, [file.name for file in path.glob("*/**/*") if not _hidden(file, path)]):
+    source = Source(path, lenient=True)
+    below = [name for name in names_under(path, source) if "/" in name]
+    for found in (names, below):
         for endings, format in (
             ((".ann",), "brat"),
             ((".jsonl",), "jsonl"),
@@ -202,28 +205,27 @@ def guess(path: Path) -> str:
             (share.PIPE_SUFFIXES + share.XML_SUFFIXES, "share"),
             ((".txt",), "brat"),
         ):
-            if any(name.endswith(endings) for name in found):
+            if any(name.lower().endswith(endings) for name in found):
                 return format
+    for skipped in source.notes.places(SKIPPED)[:1]:  # the documents may be there
+        raise FormatError(skipped)
     raise FormatError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
 
 
-def _hidden(file: Path, root: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(root).parts)
-
-
 def _by_name(path: Path) -> str:
-    if path.name.endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES):
+    if path.name.lower().endswith(share.PIPE_SUFFIXES + share.XML_SUFFIXES):
         return "share"
-    if path.suffix == ".xmi":
+    suffix = path.suffix.lower()
+    if suffix == ".xmi":
         return "cas"
-    return "brat" if path.suffix in (".ann", ".txt") else _to_write(path)
+    return "brat" if suffix in (".ann", ".txt") else _to_write(path)
 
 
 def _to_write(path: Path) -> str:
     known = {".json": "w2ner", ".bio": "conll", "": "brat"}
     named = {f".{name}": name for name in ("jsonl", "inline", "conll", "parquet")}
-    if path.suffix in known | named:
-        return (known | named)[path.suffix]
+    if path.suffix.lower() in known | named:
+        return (known | named)[path.suffix.lower()]
     raise UsageError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
 
 

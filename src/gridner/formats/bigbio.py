@@ -19,7 +19,8 @@ from typing import Any
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import Source, check_not_empty, data_files
+from gridner.formats.files import Source, check_not_empty
+from gridner.formats.folders import data_files
 from gridner.formats.identifiers import identifiers
 from gridner.formats.json_items import items
 from gridner.formats.losses import note_losses
@@ -32,7 +33,7 @@ CONCEPT = ("db_name", "db_id")
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder)."""
-    for path in data_files(source.path, (".json", ".jsonl")):
+    for path in data_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
             for number, item in enumerate(items(path), start=1):
                 where = f"{path}: record {number}"

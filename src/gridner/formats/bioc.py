@@ -18,7 +18,8 @@ from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes
 from gridner.formats import files
 from gridner.formats.extras import need
-from gridner.formats.files import Source, check_not_empty, data_files
+from gridner.formats.files import Source, check_not_empty, open_bytes
+from gridner.formats.folders import data_files
 from gridner.formats.identifiers import identifiers
 from gridner.formats.losses import note_losses
 from gridner.formats.offsets import check_text, fragments_from, from_utf8
@@ -35,8 +36,8 @@ def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .xml files of a folder)."""
     need("bioc")
     etree = need("lxml.etree")
-    for path in data_files(source.path, (".xml",)):
-        with source.record(str(path)), open(path, "rb") as file:
+    for path in data_files(source, (".xml",)):
+        with source.record(str(path)), open_bytes(path) as file:
             root = check_start(file, str(path))
             if root != "collection":
                 raise FormatError(f"{path}: <{root:.60}>, expected <collection>, as BioC has it")

@@ -12,14 +12,15 @@ from gridner.documents import Document
 from gridner.errors import FormatError, Notes
 from gridner.formats.bioc import MISSHAPEN, bioc_document, wanted
 from gridner.formats.extras import need
-from gridner.formats.files import Source, data_files
+from gridner.formats.files import Source
+from gridner.formats.folders import data_files
 from gridner.formats.json_items import items
 
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder)."""
     library = need("bioc.biocjson")
-    for path in data_files(source.path, (".json", ".jsonl")):
+    for path in data_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
             for number, item in enumerate(items(path, under="documents"), start=1):
                 where = f"{path}: record {number}"

@@ -8,25 +8,23 @@ in `meta["brat"]`, and written again unless what they refer to has gone.
 from __future__ import annotations
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from gridner.documents import Document, Entity, Fragment, extent
+from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
 from gridner.formats.files import (
     Line,
     Source,
     check_not_empty,
     file_for,
-    files_under,
-    read_bytes,
     read_lines,
     read_text,
     write_text,
-    write_whole,
 )
+from gridner.formats.folders import by_name, files_under, in_any_case, names_under
 from gridner.formats.losses import note_losses
 from gridner.formats.offsets import check_text, fragments_from
 
@@ -44,14 +42,18 @@ NAMES = ("entities", "relations", "equivalences", "events", "attributes")
 def read(source: Source) -> Iterator[Document]:
     """Documents of a folder (or of one file), by name. `source.texts` is the folder of the texts, if another."""
     root = source.path
-    if root.is_file() and root.suffix not in (".ann", ".txt"):
+    if root.is_file() and root.suffix.lower() not in (".ann", ".txt"):
         raise FormatError(f"{root}: expected a folder, a .txt or an .ann file")
     if root.is_file() and source.texts is None:
         name = root.name.removesuffix(root.suffix)
-        pairs = {name: (root.with_name(name + ".ann"), root.with_name(name + ".txt"))}
+        pairs = {name: (in_any_case(root.with_name(name + ".ann")), in_any_case(root.with_name(name + ".txt")))}
     else:
-        anns = files_under(root, (".ann",))
-        texts = files_under(source.texts or root, (".txt",))
+        names = names_under(root, source)
+        anns = by_name(root, names, (".ann",), source)
+        if source.texts is None:
+            texts = by_name(root, names, (".txt",), source)
+        else:
+            texts = files_under(source.texts, (".txt",), source)
         if root.is_file():
             texts = {name: path for name, path in texts.items() if name in anns}
         beside = source.texts or (root if root.is_dir() else root.parent)
@@ -128,36 +130,9 @@ def ann_of(document: Document, notes: Notes, names: Names) -> str:
     return "".join(line + "\n" for line in _ann_lines(document, notes, names))
 
 
-def add_to(ann: Path, document: Document, found: Iterable[Entity], notes: Notes) -> int:
-    """Add entities to an .ann file, each with its score as a note; the lines that are there stay as they are.
-
-    `document` is what was read there. Entities that it has already are not added again. How many were is returned.
-    """
-    there = {(entity.type, extent(document.text, entity)) for entity in document.entities}
-    new = [entity for entity in found if (entity.type, extent(document.text, entity)) not in there]
-    lines = list(_ann_lines(replace(document, entities=(*document.entities, *new)), notes, no_names()))
-    lines = [line for line in lines if line.startswith("T")][len(document.entities) :]
-    before = read_bytes(ann) if ann.is_file() else b""
-    number = _last_number("#", before.decode("utf-8", errors="replace"))
-    for entity, line in zip(new, list(lines), strict=True):
-        if entity.score is not None:
-            number += 1
-            lines.append(f"#{number}\tAnnotatorNotes {line.partition(chr(9))[0]}\tgridner {entity.score:.2f}")
-    if not lines:
-        return 0
-    end = b"" if not before or before.endswith(b"\n") else b"\n"
-    after = before + end + "".join(line + "\n" for line in lines).encode()
-    write_whole(ann, lambda part: part.write_bytes(after), folder=False, force=True)
-    return len(new)
-
-
 def no_names() -> Names:
     """Of no types and relations yet."""
     return {section: {} for section in NAMES}
-
-
-def _last_number(kind: str, text: str) -> int:
-    return max((int(found) for found in re.findall(rf"^{kind}(\d{{1,18}})\t", text, re.MULTILINE)), default=0)
 
 
 def _ann_lines(document: Document, notes: Notes, names: Names) -> Iterator[str]:
@@ -171,14 +146,8 @@ def _ann_lines(document: Document, notes: Notes, names: Names) -> Iterator[str]:
             if entity.id is not None:
                 notes.add("entity id that brat does not take, numbered anew", f"{document.id}: {entity.id}")
         used.add(identifier)
-        name = re.sub(r"[^a-zA-Z0-9_-]", "_", entity.type)
-        if name != entity.type:
-            notes.add("entity type that brat does not take, written with _", f"{document.id}: {entity.type} as {name}")
-        names["entities"][name] = None
-        fragments = _split_at_line_ends(document.text, entity.fragments)
-        offsets = ";".join(f"{fragment.start} {fragment.end}" for fragment in fragments)
-        said = BREAK.sub(" ", " ".join(document.text[fragment.start : fragment.end] for fragment in fragments))
-        yield f"{identifier}\t{name} {offsets}\t{said}"
+        names["entities"][brat_name(entity.type)] = None
+        yield entity_line(document, entity, identifier, notes)
     for line in _lines_with_targets(document, others, used, notes):
         label = line.split("\t")[1].split(" ")[0].split(":")[0]
         section = {"R": "relations", "*": "equivalences", "E": "events", "A": "attributes", "M": "attributes"}.get(
@@ -187,6 +156,22 @@ def _ann_lines(document: Document, notes: Notes, names: Names) -> Iterator[str]:
         if section:
             names[section][label] = None
         yield line
+
+
+def brat_name(type: str) -> str:
+    """Return an entity type as brat spells it."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", type)
+
+
+def entity_line(document: Document, entity: Entity, identifier: str, notes: Notes) -> str:
+    """Return the line of an entity, without its end."""
+    name = brat_name(entity.type)
+    if name != entity.type:
+        notes.add("entity type that brat does not take, written with _", f"{document.id}: {entity.type} as {name}")
+    fragments = _split_at_line_ends(document.text, entity.fragments)
+    offsets = ";".join(f"{fragment.start} {fragment.end}" for fragment in fragments)
+    said = BREAK.sub(" ", " ".join(document.text[fragment.start : fragment.end] for fragment in fragments))
+    return f"{identifier}\t{name} {offsets}\t{said}"
 
 
 def _other_lines(document: Document, notes: Notes) -> list[str]:
@@ -202,24 +187,33 @@ def _other_lines(document: Document, notes: Notes) -> list[str]:
 
 def _spare_identifiers(document: Document, others: Iterable[str]) -> Iterator[str]:
     """T numbers past those in use, also past those that a kept line still refers to."""
-    known = [entity.id for entity in document.entities if entity.id] + [
+    known = {entity.id for entity in document.entities if entity.id} | {
         name for line in others for name in _targets(line)
-    ]
+    }
     last = max((int(name[1:]) for name in known if re.fullmatch(r"T\d{1,18}", name)), default=0)
-    return (f"T{number}" for number in count(last + 1))
+    return (name for number in count(last + 1) if (name := f"T{number}") not in known)
 
 
 def _lines_with_targets(document: Document, lines: list[str], entities: set[str], notes: Notes) -> list[str]:
     """The kept lines, less those that refer to something that is no longer there, however indirectly."""
-    while True:
-        there = entities | {line.split("\t")[0] for line in lines}
-        kept = [line for line in lines if there.issuperset(_targets(line))]
-        if len(kept) == len(lines):
-            return kept
-        for line in lines:
-            if not there.issuperset(_targets(line)):
-                notes.add(GONE, f"{document.id}: {line[:60]}")
-        lines = kept
+    names = [line.split("\t")[0] for line in lines]
+    left = Counter(names)  # lines of that name that stay; `*` names many
+    referring: dict[str, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        for target in set(_targets(line)):
+            referring[target].append(number)
+    gone: set[int] = set()
+    absent = [name for name in referring if name not in entities and not left[name]]
+    while absent:
+        for number in referring[absent.pop()]:
+            if number not in gone:
+                gone.add(number)
+                left[names[number]] -= 1
+                if not left[names[number]] and names[number] not in entities:
+                    absent.append(names[number])
+    for number in sorted(gone):
+        notes.add(GONE, f"{document.id}: {lines[number][:60]}")
+    return [line for number, line in enumerate(lines) if number not in gone]
 
 
 def _targets(line: str) -> list[str]:

@@ -17,7 +17,8 @@ from typing import Any
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats.extras import need
-from gridner.formats.files import Source, check_not_empty, file_for, files_under, read_bytes
+from gridner.formats.files import Source, check_not_empty, file_for, read_bytes
+from gridner.formats.folders import files_under
 from gridner.formats.identifiers import identifiers
 from gridner.formats.losses import note_losses
 from gridner.formats.offsets import fragments_from
@@ -35,7 +36,7 @@ def read(source: Source) -> Iterator[Document]:
     """The documents of a folder (or of one file), by name, each with the TypeSystem.xml beside it or above."""
     cassis = need("cassis")
     known: dict[Path, tuple[Any, str]] = {}
-    found = files_under(source.path, (".xmi",))
+    found = files_under(source.path, (".xmi",), source)
     if not found and source.path.is_file():
         raise FormatError(f"{source.path}: expected a folder or an .xmi file")
     for name, path in found.items():

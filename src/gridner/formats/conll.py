@@ -19,7 +19,8 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Line, Source, numbered_files, read_lines
+from gridner.formats.files import Line, Source, read_lines
+from gridner.formats.folders import numbered_files
 from gridner.formats.words import Record, document_of, sentences_for
 from gridner.sentences import Mention, Sentence
 
@@ -32,7 +33,7 @@ POLICY = "expected entities that are continuous and apart; --flat (with --max-ga
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the files of a folder)."""
-    for path, prefix in numbered_files(source.path, (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv", ".txt")):
+    for path, prefix in numbered_files(source, (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv", ".txt")):
         for number, (start, lines) in enumerate(_documents(path, source.notes), start=1):
             where = (start or lines[0]).where
             with source.record(where):

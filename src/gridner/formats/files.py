@@ -5,17 +5,19 @@ from __future__ import annotations
 import codecs
 import os
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 from gridner.errors import FormatError, InvalidError, Notes, OutputError
 
 MAX_BYTES = 32 * 2**20  # of a line, or of a file that is read as a whole
 MAX_MESSAGE = 500  # characters
 SKIPPED = "bad record skipped"
+STANDARD_INPUT = Path("/dev/stdin")
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,14 @@ def reading(path: Path) -> Iterator[None]:
         raise FormatError(_one_line(error, str(path))) from None
 
 
+def open_bytes(path: Path) -> BinaryIO:
+    """Open a file to read. Standard input may be a socket, which has no path."""
+    return open(0, "rb", closefd=False) if path == STANDARD_INPUT else open(path, "rb")
+
+
 def read_bytes(path: Path) -> bytes:
     """The whole file, if it is not too large."""
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise FormatError(f"{path}: larger than {MAX_BYTES:,} bytes, expected a document of at most that")
@@ -114,7 +121,7 @@ class Line(NamedTuple):
 
 def read_lines(path: Path, start: Line | None = None) -> Iterator[Line]:
     """The lines of a file, from `start` on; only a line feed ends a line. A byte-order mark is left off."""
-    with open(path, "rb") as file:
+    with open_bytes(path) as file:
         byte, number = (start.byte, start.number - 1) if start else (0, 0)
         if byte:
             file.seek(byte)
@@ -134,44 +141,6 @@ def _decode(data: bytes, where: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{where}: byte {error.start} is 0x{data[error.start]:02x}, expected UTF-8 text") from None
-
-
-def files_under(root: Path, suffixes: tuple[str, ...]) -> dict[str, Path]:
-    """Name without suffix → file, for a folder and those in it, sorted; or for one file. Hidden ones are left out."""
-    if not root.exists():
-        raise FormatError(f"{root}: not found")
-    if root.is_file():
-        paths = [(root.name, root)]
-    else:
-        paths = sorted((path.relative_to(root).as_posix(), path) for path in root.rglob("*") if path.is_file())
-    found: dict[str, Path] = {}
-    for name, path in paths:
-        suffix = next((end for end in suffixes if name.endswith(end)), None)
-        if suffix is None or any(part.startswith(".") for part in PurePosixPath(name).parts):
-            continue
-        key = name.removesuffix(suffix)
-        if key in found:
-            raise FormatError(f"{path}: document {key} also has {found[key]}, expected one file for a document")
-        found[key] = path
-    return found
-
-
-def data_files(root: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """The one file, whatever its name, or the files of a folder that end in one of the suffixes."""
-    if not root.is_dir():  # a file, or a pipe
-        return [root]
-    found = list(files_under(root, suffixes).values())
-    if not found:
-        raise FormatError(f"{root}: no documents, expected files that end in {' or '.join(suffixes)}")
-    return found
-
-
-def numbered_files(root: Path, suffixes: tuple[str, ...]) -> list[tuple[Path, str]]:
-    """The same, with what stands before a record's number in its id: nothing for one file, else the file's name."""
-    return [
-        (path, "" if path == root else f"{path.relative_to(root).as_posix().rsplit('.', 1)[0]}:")
-        for path in data_files(root, suffixes)
-    ]
 
 
 def is_empty(text: str) -> bool:
@@ -203,6 +172,13 @@ def write_text(path: Path, text: str) -> None:
 
 def check_output(path: Path, *, folder: bool, force: bool) -> None:
     """Refuse what must not be overwritten, before any work is done."""
+    if path.is_symlink() and not path.exists():
+        target = os.path.realpath(path)
+        if os.path.islink(target):  # noqa: PTH114
+            raise OutputError(f"{path}: a link that leads to itself, expected a new name")
+        if not force:
+            raise OutputError(f"{path}: is a link to {target}, which does not exist; --force writes it there")
+        return
     if folder and path.exists() and not path.is_dir():
         raise OutputError(f"{path}: is a file, expected a folder or a new name")
     if not folder and path.exists() and not path.is_file():
@@ -217,22 +193,27 @@ def check_output(path: Path, *, folder: bool, force: bool) -> None:
 def write_whole(path: Path, make: Callable[[Path], object], *, folder: bool, force: bool) -> list[str]:
     """Let `make` write beside `path`, then move the result there: all of it or nothing.
 
-    A folder that exists keeps its other files; their names are returned.
+    A link stays a link: what it leads to is written. A file that is replaced passes on its mode and owner. A folder
+    that exists keeps its other files; their names are returned.
     """
-    part = path.absolute().parent / f".{path.absolute().name}.{os.getpid()}.part"
+    target = Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
+    part = target.parent / f".{target.name}.{os.getpid()}.part"
     made: list[Path] = []
     try:
         check_output(path, folder=folder, force=force)
         made = [parent for parent in part.parents if not parent.exists()]
-        path.parent.mkdir(parents=True, exist_ok=True)
+        (target if path.is_symlink() else path).parent.mkdir(parents=True, exist_ok=True)
         if folder:
             part.mkdir()
         make(part)
+        check_output(path, folder=folder, force=force)  # somebody else may have written there meanwhile
         left: list[str] = []
-        if folder and path.exists():
-            left = _move_into(part, path)
+        if folder and target.exists():
+            left = _move_into(part, target)
+        elif folder:
+            part.replace(target)
         else:
-            part.replace(path)
+            _move(part, target)
         made = []
         return left
     except OSError as error:
@@ -246,6 +227,16 @@ def write_whole(path: Path, make: Callable[[Path], object], *, folder: bool, for
                 parent.rmdir()
 
 
+def _move(part: Path, target: Path) -> None:
+    """Put a file in the place of another, with the mode and, if that is allowed, the owner of the other."""
+    if target.exists():
+        about = target.stat()
+        with suppress(OSError):
+            os.chown(part, about.st_uid, about.st_gid)
+        part.chmod(stat.S_IMODE(about.st_mode))
+    part.replace(target)
+
+
 def _move_into(part: Path, folder: Path) -> list[str]:
     """Move the files of `part`; the names of the other files of `folder` are returned."""
     names = _names(part)
@@ -253,8 +244,17 @@ def _move_into(part: Path, folder: Path) -> list[str]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (folder / name).is_dir():
             raise OutputError(f"{folder / name}: is a folder, expected a file or a new name")
-    for name in names:
-        (part / name).replace(folder / name)
+    for name in sorted(names):
+        if not (folder / name).is_symlink():
+            _move(part / name, folder / name)
+            continue
+        target = Path(os.path.realpath(folder / name))
+        beside = target.parent / f".{target.name}.{os.getpid()}.part"  # a link may lead to another disk
+        try:
+            shutil.copyfile(part / name, beside)
+            _move(beside, target)
+        finally:
+            beside.unlink(missing_ok=True)
     return sorted(_names(folder) - names)
 
 

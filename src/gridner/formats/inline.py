@@ -15,7 +15,8 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import Line, Source, numbered_files, read_lines
+from gridner.formats.files import Line, Source, read_lines
+from gridner.formats.folders import numbered_files
 from gridner.formats.words import document_of, sentences_for
 from gridner.sentences import Mention
 
@@ -24,7 +25,7 @@ MENTION = re.compile(r"(\d{1,9}(?:,\d{1,9})*) (\S.*)")
 
 def read(source: Source) -> Iterator[Document]:
     """A document for each sentence of the file (or of the .txt files of a folder)."""
-    for path, prefix in numbered_files(source.path, (".txt", ".inline")):
+    for path, prefix in numbered_files(source, (".txt", ".inline")):
         for number, lines in enumerate(_records(path), start=1):
             document_id = f"{prefix}{number}"
             if source.wants(document_id):

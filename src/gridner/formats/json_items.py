@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ def items(path: Path, under: str | None = None) -> Iterator[Any]:
     """
     number, first = 0, True
     expected = "a JSON array of records" if under is None else f"JSON with {under!r}"
-    with open(path, encoding="utf-8-sig", newline="") as file:
+    with io.TextIOWrapper(files.open_bytes(path), encoding="utf-8-sig", newline="") as file:
         stream = _Stream(file)
         try:
             array = stream.peek() == "["

@@ -17,7 +17,8 @@ from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Source, check_not_empty, data_files, files_under, read_lines, read_text
+from gridner.formats.files import Source, check_not_empty, read_lines, read_text
+from gridner.formats.folders import data_files, files_under
 from gridner.formats.json_items import no_constant
 
 MAX_SCORE = 2**53  # of an integer
@@ -25,8 +26,8 @@ MAX_SCORE = 2**53  # of an integer
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .jsonl files of a folder)."""
-    texts = files_under(source.texts, (".txt",)) if source.texts is not None else {}
-    for path in data_files(source.path, (".jsonl",)):
+    texts = files_under(source.texts, (".txt",), source) if source.texts is not None else {}
+    for path in data_files(source, (".jsonl",)):
         for line in read_lines(path):
             with source.record(line.where):
                 if not line.is_blank:

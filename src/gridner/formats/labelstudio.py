@@ -20,7 +20,8 @@ from typing import Any
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Source, check_not_empty, numbered_files
+from gridner.formats.files import Source, check_not_empty
+from gridner.formats.folders import numbered_files
 from gridner.formats.groups import groups
 from gridner.formats.identifiers import identifiers
 from gridner.formats.json_items import items
@@ -34,7 +35,7 @@ Region = dict[str, Any]
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder)."""
-    for path, prefix in numbered_files(source.path, (".json", ".jsonl")):
+    for path, prefix in numbered_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
             for number, task in enumerate(items(path), start=1):
                 where = f"{path}: task {number}"

@@ -18,7 +18,8 @@ from typing import Any
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Source, check_not_empty, data_files, file_for, write_text
+from gridner.formats.files import Source, check_not_empty, file_for, write_text
+from gridner.formats.folders import data_files
 from gridner.formats.groups import groups
 from gridner.formats.identifiers import identifiers
 from gridner.formats.json_items import items
@@ -32,7 +33,7 @@ LISTS = ("denotations", "relations", "attributes", "modifications", "tracks", "b
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder). An array and JSON lines are taken too."""
-    for path in data_files(source.path, (".json", ".jsonl")):
+    for path in data_files(source, (".json", ".jsonl")):
         name = path.name if path == source.path else path.relative_to(source.path).as_posix()
         with source.record(str(path)):
             for number, item in enumerate(items(path), start=1):

@@ -23,11 +23,11 @@ from gridner.formats.files import (
     Source,
     check_not_empty,
     file_for,
-    files_under,
     read_lines,
     read_text,
     write_text,
 )
+from gridner.formats.folders import by_name, files_under, names_under
 from gridner.formats.losses import note_losses
 from gridner.formats.offsets import fragments_from
 
@@ -50,7 +50,7 @@ def read(source: Source) -> Iterator[Document]:
     """A document for each text, by name. `source.texts` is the folder of the texts if it is another one."""
     annotations, texts = _find(source)
     runs = _index(annotations, texts, source)
-    if source.path.is_file() and source.path.name.endswith(XML_SUFFIXES):  # it is about one document
+    if source.path.is_file() and source.path.name.lower().endswith(XML_SUFFIXES):  # it is about one document
         texts = {name: path for name, path in texts.items() if name in runs}
     for name, found in runs.items():
         if name not in texts and source.wants(name):
@@ -73,38 +73,36 @@ def read(source: Source) -> Iterator[Document]:
 def _find(source: Source) -> tuple[dict[str, Path], dict[str, Path]]:
     """The annotation files and the texts, by name."""
     root = source.path
+    marks = XML_SUFFIXES + PIPE_SUFFIXES
     if source.texts is not None:
-        texts = files_under(source.texts, (".txt", ".text"))
+        texts = files_under(source.texts, (".txt", ".text"), source)
         taken = {path.resolve() for path in texts.values()}
-        annotations = files_under(root, ("",))
+        annotations = files_under(root, ("",), source)
         if root.is_dir():
             annotations = {name: path for name, path in annotations.items() if path.resolve() not in taken}
         return annotations, texts
-    every = files_under(root.parent if root.is_file() else root, ("",))
-    marks = XML_SUFFIXES + PIPE_SUFFIXES
-    texts = {
-        name.removesuffix(".txt"): path
-        for name, path in every.items()
-        if name.endswith(".txt") and not name.endswith(marks) and path != root
-    }
+    folder = root.parent if root.is_file() else root
+    names = names_under(folder, source)
+    plain = [name for name in names if not name.lower().endswith(marks) and folder / name != root]
+    texts = by_name(folder, plain, (".txt",), source)
     if root.is_file():
         return {root.name: root}, texts
-    return {name: path for name, path in every.items() if name.endswith(marks)}, texts
+    return by_name(root, [name for name in names if name.lower().endswith(marks)], ("",), source), texts
 
 
 def _index(annotations: dict[str, Path], texts: Collection[str], source: Source) -> dict[str, list[_Run]]:
     """Where each document's annotations are: names and line numbers, not the annotations themselves."""
     found: dict[str, list[_Run]] = defaultdict(list)
     for file_name, path in annotations.items():
-        suffix = next((suffix for suffix in XML_SUFFIXES if path.name.endswith(suffix)), None)
+        suffix = next((suffix for suffix in XML_SUFFIXES if path.name.lower().endswith(suffix)), None)
         if suffix is not None:
-            name = file_name.removesuffix(suffix)
+            name = file_name[: -len(suffix)]
             found[name if name in texts else name.rpartition("/")[2]].append(_Run(path))
             continue
         for line in read_lines(path):
             with source.record(line.where):
                 if line.text.strip():
-                    runs = found[line.text.split("|")[0].removesuffix(".txt")]
+                    runs = found[re.sub(r"\.txt$", "", line.text.split("|")[0], flags=re.IGNORECASE)]
                     if runs and runs[-1].path == path and runs[-1].last == line.number - 1:
                         runs[-1] = runs[-1]._replace(last=line.number)
                     else:

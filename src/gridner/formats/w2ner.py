@@ -15,7 +15,8 @@ from typing import Any
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import Source, numbered_files
+from gridner.formats.files import Source
+from gridner.formats.folders import numbered_files
 from gridner.formats.json_items import items
 from gridner.formats.words import Record, document_of, sentences_for
 from gridner.sentences import Mention
@@ -23,7 +24,7 @@ from gridner.sentences import Mention
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder). JSON lines are taken too."""
-    for path, prefix in numbered_files(source.path, (".json", ".jsonl")):
+    for path, prefix in numbered_files(source, (".json", ".jsonl")):
         for (_, document_id), group in groupby(_records(path, prefix, source), key=lambda found: found[0]):
             yield document_of(document_id, [record for _, record in group])
 

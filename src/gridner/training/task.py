@@ -6,16 +6,17 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
-from gridner.errors import InUseError, Notes, OutputError, UsageError
+from gridner.errors import Notes, OutputError, UsageError
 from gridner.lexicon import Lexicon
+from gridner.locking import only_process
 from gridner.parts import Part
 from gridner.training.snapshot import differences
 
@@ -104,32 +105,9 @@ def finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapp
     return checkpoint.training
 
 
-@contextmanager
-def alone(output: Path) -> Iterator[None]:
-    """Hold the folder of a run, or find that another process does. The lock goes with the process, whatever ends it."""
-    try:
-        import fcntl
-    except ImportError:  # not a Unix: nobody looks
-        yield
-        return
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        place = os.open(output, os.O_RDONLY)
-    except OSError as error:
-        raise OutputError(f"{output}: cannot be written ({error.strerror})") from None
-    try:
-        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(place)
-        raise InUseError(f"{output}: another process trains there, expected a folder of its own") from None
-    except OSError:  # a file system without locks
-        pass
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # one that nothing was written to does not stay
-            output.rmdir()
-        os.close(place)
+def alone(output: Path) -> AbstractContextManager[None]:
+    """Hold the folder of a run, or raise InUseError if another process trains there."""
+    return only_process(output, f"{output}: another process trains there, expected a folder of its own")
 
 
 def prepare(output: Path, *, needed: int) -> None:

@@ -1,0 +1,143 @@
+"""What `gridner predict` reads: a text on the command line, files, folders or standard input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import typer
+
+from gridner.cli.common import Reading, progress
+from gridner.documents import Document
+from gridner.errors import FormatError, Notes, UsageError
+from gridner.formats.files import SKIPPED, STANDARD_INPUT, Source, is_empty, read_text
+from gridner.formats.files import reading as errors_of
+from gridner.formats.folders import files_under
+
+STDIN = "-"
+SUFFIXES = (".txt", ".ann", ".json", ".jsonl", ".inline", ".conll", ".bio", ".xml", ".xmi", ".parquet")
+
+
+@dataclass(frozen=True)
+class Input:
+    """Documents that can be read, each id once."""
+
+    reading: Reading
+    paths: tuple[Path, ...] = ()
+    text: str | None = None  # of the command line, instead of paths
+    from_stdin: bool = False
+
+    def documents(self, notes: Notes) -> Iterator[Document]:
+        """Yield the documents. An id that comes a second time is an error, or counted if reading is lenient."""
+        return self._each_once(self._read(notes), notes)
+
+    def check(self) -> None:
+        """Read all input, to find what is wrong with it before long work. What comes through a pipe is not checked."""
+        if self.from_stdin or not all(path.is_file() or path.is_dir() for path in self.paths):
+            return
+        for _ in progress(self.documents(Notes()), "check"):
+            pass
+
+    def _read(self, notes: Notes) -> Iterator[Document]:
+        if self.text is not None:
+            yield _plain("text", self.text, self.reading)
+        elif self.from_stdin and self.reading.format == "text":
+            with errors_of(STANDARD_INPUT):
+                yield _plain("text", read_text(STANDARD_INPUT), self.reading)
+        else:
+            names = self._names()
+            for path in self.paths:
+                yield from _of_path(path, names.get(path), self.reading, notes)
+
+    def _names(self) -> dict[Path, str]:
+        """Return an id for each file that is one document: its name without ending.
+
+        Where two would be the same, ids are the paths from the folder that holds all these files.
+        """
+        one = [path for path in self.paths if self.reading.format == "text" or path.suffix.lower() in (".txt", ".ann")]
+        files = [path for path in one if path.is_file()]
+        names = [path.name.removesuffix(path.suffix) for path in files]
+        if len(set(names)) < len(names):
+            whole = [os.path.abspath(path) for path in files]  # noqa: PTH100
+            above = os.path.commonpath([os.path.dirname(path) for path in whole])  # noqa: PTH120
+            names = [Path(os.path.splitext(path)[0]).relative_to(above).as_posix() for path in whole]  # noqa: PTH122
+        return dict(zip(files, names, strict=True))
+
+    def _each_once(self, documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
+        seen: set[str] = set()
+        for document in documents:
+            if document.id not in seen:
+                seen.add(document.id)
+                yield document
+                continue
+            said = f"document {document.id}: in the input a second time, expected each id once"
+            if not self.reading.lenient:
+                raise FormatError(f"{said}; predict the folder that holds both, or give them other ids")
+            notes.add(SKIPPED, said)
+
+
+def input_of(given: list[str], source: Path | None, reading: Reading) -> Input:
+    """Return what the arguments and --input of a command name."""
+    if source is not None and given:
+        raise UsageError(f"{given[0]:.60} and --input, expected one of them")
+    if source is not None:
+        return Input(reading, (source,))
+    if given == [STDIN] or (not given and not sys.stdin.isatty()):
+        how = replace(reading, format="jsonl" if reading.format == "auto" else reading.format)
+        return Input(how, (STANDARD_INPUT,), from_stdin=True)
+    if not given:
+        raise UsageError("nothing to read, expected a text, files, --input or standard input")
+    if len(given) == 1 and not _is_path(given[0]):
+        return Input(reading, text=given[0])
+    return Input(reading, tuple(map(Path, given)))
+
+
+def _is_path(given: str) -> bool:
+    """Whether an argument names a file or a folder, which need not exist, rather than being a text such as HER2/neu."""
+    try:
+        if bool(given) and Path(given).exists():  # the empty path is the current folder
+            return True
+        words = given.split()
+        if len(words) != 1 or given != words[0]:
+            return False
+        if (
+            Path(given).suffix.lower() in SUFFIXES
+            or given.startswith(("./", "../", "/", "~/"))
+            or given.endswith(os.sep)
+        ):
+            return True
+        if os.sep not in given:
+            return False
+        if Path(given).parent.is_dir():
+            return True
+    except (OSError, ValueError):  # too long for a name, or not one
+        return False
+    typer.echo(f"{given:.60}: no such file, so read as a text", err=True)
+    return False
+
+
+def _of_path(path: Path, name: str | None, reading: Reading, notes: Notes) -> Iterator[Document]:
+    if not path.exists():
+        raise FormatError(f"{path}: not found")
+    if reading.format == "text" or (reading.format == "auto" and path.is_file() and path.suffix.lower() == ".txt"):
+        source = Source(path, lenient=reading.lenient, notes=notes)
+        with errors_of(path):
+            files = files_under(path, (".txt",) if path.is_dir() else (path.suffix.lower(),), source)
+        if not files:
+            raise FormatError(f"{path}: no documents, expected files that end in .txt")
+        for own, file in files.items():
+            with source.record(str(file)):
+                yield _plain(name or own, read_text(file), reading)
+        return
+    for document in reading.documents(path, notes, what=None):
+        yield document if name is None else replace(document, id=name)
+
+
+def _plain(name: str, text: str, reading: Reading) -> Document:
+    """Return a document from plain text."""
+    if is_empty(text):
+        raise FormatError(f"{name}: an empty text, expected something to read")
+    return reading.split(Document(name, text))
