@@ -27,13 +27,13 @@ import torch
 from torch import Tensor, nn
 
 from gridner import Document, Sentence, align, load, read
-from gridner.batches import Pieces, plan_reading
-from gridner.checkpoint import EXPORTED
-from gridner.engine import READ_AT_ONCE
-from gridner.export import export
-from gridner.quantize import quantize
-from gridner.recognizer import Recognizer
-from gridner.trained import TrainedModel
+from gridner.export.onnx import export
+from gridner.export.quantization import quantize
+from gridner.inference.batches import Pieces, plan_reading
+from gridner.inference.checkpoint import EXPORTED
+from gridner.inference.engine import READ_AT_ONCE
+from gridner.inference.recognizer import Recognizer
+from gridner.model.trained import TrainedModel
 from measure import machine, table
 
 SHORT = (8, 24)  # words of a short text, at least and at most: 16 on average

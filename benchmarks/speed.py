@@ -31,11 +31,11 @@ from typing import Any
 import torch
 
 from gridner import Sentence, align, read
-from gridner.batches import Pieces
 from gridner.config import DecodingConfig, read_config
 from gridner.errors import Notes
 from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, grouped, measure, seconds_of
-from gridner.model.language import load_language_model, load_tokenizer, max_pieces
+from gridner.inference.batches import Pieces
+from gridner.model.language_model import load_language_model, load_tokenizer, max_pieces
 from gridner.training.data import Example, examples_of
 from measure import machine, table
 

@@ -152,4 +152,4 @@ def test_the_command_line_starts_without_heavy_imports() -> None:
 
 
 def test_tuning_needs_no_torch() -> None:
-    assert not loaded_by("import gridner.tuning, gridner.card") & {"torch", "transformers"}
+    assert not loaded_by("import gridner.inference.tuning, gridner.inference.model_card") & {"torch", "transformers"}

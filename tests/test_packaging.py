@@ -33,7 +33,13 @@ def test_the_wheel_has_all_that_the_package_needs_and_no_more(wheel: Path) -> No
     expected = {path.relative_to(here).as_posix() for path in (here / "gridner").rglob("*") if path.is_file()}
     expected = {name for name in expected if "__pycache__" not in name}
     assert {name for name in names if ".dist-info/" not in name} == expected
-    for needed in ("py.typed", "page/page.html", "page/draw.js", "configs/craft.toml", "models/craft/words.onnx"):
+    for needed in (
+        "py.typed",
+        "view/assets/page.html",
+        "view/assets/draw.js",
+        "config/presets/craft.toml",
+        "models/craft/words.onnx",
+    ):
         assert f"gridner/{needed}" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert sizes < 60 * 2**20

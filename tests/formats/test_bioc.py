@@ -14,13 +14,13 @@ import pytest
 from bioc import biocjson, biocxml
 from hypothesis import given
 from hypothesis import strategies as st
-from support import counted, put, same_documents, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.formats import read, write
-from gridner.formats.xml_safe import NOT_XML, xml_text
-from strategies import ODD_TYPES, corpora
+from gridner.formats._support.safe_xml import NOT_XML, xml_text
+from support.formats import counted, put, same_documents, through
+from support.strategies import ODD_TYPES, corpora
 
 ARM = Document(
     "note-1", "pain in left arm and shoulder", (Entity("ADR", (Fragment(0, 7), Fragment(21, 29)), 0.93, "T7"),)

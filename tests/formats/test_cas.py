@@ -8,14 +8,14 @@ from typing import Any
 import cassis  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
-from support import counted, put, same_documents, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.formats import read, write
+from gridner.formats._support.safe_xml import xml_text
 from gridner.formats.cas import LAYER, NAMED
-from gridner.formats.xml_safe import xml_text
-from strategies import ODD_TYPES, corpora
+from support.formats import counted, put, same_documents, through
+from support.strategies import ODD_TYPES, corpora
 
 TEXT = "💩 pain in left arm\r\nand shoulder & <more>"
 Spans = list[tuple[int, int, dict[str, Any]]]

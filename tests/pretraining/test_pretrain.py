@@ -12,8 +12,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from gridner.pretraining import Settings, Task, pretrain
 from gridner.pretraining.text import Source
+from gridner.training.interruption import Stopped
 from gridner.training.snapshot import State
-from gridner.training.stopping import Stopped
 
 WORDS = [f"{a}{b}" for a in ("pa", "fe", "na", "ra", "si") for b in ("in", "ver", "sea", "sh", "gn", "me")]
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -47,7 +47,7 @@ def encoder(folder: Path, *, dropout: float = 0.1) -> Path:
         max_position_embeddings=64,
         hidden_dropout_prob=dropout,
     )
-    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(folder)
+    transformers.BertModel(config, add_pooling_layer=False).save_pretrained(folder)  # type: ignore[no-untyped-call]
     return folder
 
 

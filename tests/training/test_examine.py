@@ -10,14 +10,14 @@ import torch
 from gridner.config import Config, config_from
 from gridner.errors import Notes
 from gridner.model.toe import Toe
+from gridner.model.trained import TorchEngine, TrainedModel
 from gridner.model.trem import Residual
-from gridner.tags import TagScheme
-from gridner.trained import TorchEngine, TrainedModel
+from gridner.tagging.tags import TagScheme
 from gridner.training import Task, train
 from gridner.training.data import Example, examples_of
 from gridner.training.examine import settle_candidates
-from gridner.training.start import Start, fresh
-from small import part, tiny_config
+from gridner.training.initialization import Start, fresh
+from support.small import part, tiny_config
 
 
 def config(**model: object) -> Config:

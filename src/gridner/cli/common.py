@@ -21,8 +21,8 @@ from rich.table import Table
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 from gridner.formats import FORMATS, read, read_ids
-from gridner.sentences import with_sentences
-from gridner.split import split_lines
+from gridner.text.sentences import with_sentences
+from gridner.text.splitting import split_lines
 
 SHOWN_PLACES = 5
 CONTROL = re.compile(r"[\x7f-\x9f]")  # what JSON leaves as it is, and terminals obey

@@ -9,7 +9,7 @@ import typer
 
 from gridner.cli.common import FormatOption, Reading, print_notes
 from gridner.errors import Notes, UsageError
-from gridner.sentences import each_sentence
+from gridner.text.sentences import each_sentence
 
 
 def export(
@@ -36,7 +36,7 @@ def export(
         gridner predict "rod and cone cells" --model exported
 
     """
-    from gridner.formats.files import check_output
+    from gridner.files import check_output
 
     if int8 != (sample is not None):
         raise UsageError("--int8 and --sample go together, expected both: the scales of 8 bits suit the sample")
@@ -45,8 +45,8 @@ def export(
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
 
-        from gridner.export import export as write_exported
-        from gridner.trained import TrainedModel
+        from gridner.export.onnx import export as write_exported
+        from gridner.model.trained import TrainedModel
     except ImportError as error:
         raise UsageError(
             f"{error.name} is missing, expected the extra for export: pip install 'gridner[export]'"

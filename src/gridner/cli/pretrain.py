@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gridner.cli.common import READ_FORMATS, check_training, print_notes
-from gridner.cli.live import EVERY, Live
-from gridner.duration import duration
+from gridner.cli.train_progress import EVERY, Live
 from gridner.errors import Notes
+from gridner.view.duration import duration
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -71,7 +71,7 @@ def pretrain(
     from gridner.pretraining import Settings, Task
     from gridner.pretraining import pretrain as run
     from gridner.pretraining.text import sources_of
-    from gridner.training.stopping import Stopped
+    from gridner.training.interruption import Stopped
 
     command = shlex.join(["gridner", *sys.argv[1:]])
     task = Task(

@@ -69,7 +69,7 @@ def report(
         gridner report gold predictions --no-text --output to-share.html
 
     """
-    from gridner.formats.files import check_output
+    from gridner.files import check_output
 
     check_output(output, folder=False, force=force)
     notes = Notes()
@@ -125,8 +125,8 @@ def write_report(
 
     Without text neither the names of files nor a title that was not asked for are in it.
     """
-    from gridner.formats.files import write_text, write_whole
-    from gridner.report_html import Report, page
+    from gridner.files import write_text, write_whole
+    from gridner.view.report import Report, page
 
     names = tuple("AB"[: len(found)]) if no_text else tuple(map(_as_text, found))
     built = Report(names, with_text=not no_text)
@@ -146,9 +146,9 @@ def _as_text(name: str) -> str:
 
 def _grids(model: Path, golds: Sequence[Document]) -> Iterator[list[list[dict[str, Any]]]]:
     """How a model sees the sentences of each document."""
-    from gridner.grid import grids
-    from gridner.loading import load
-    from gridner.sentences import sentences_of
+    from gridner.inference.loading import load
+    from gridner.text.sentences import sentences_of
+    from gridner.view.grid import grids
 
     recognizer = load(model)
     with sentence_progress("grids") as one:

@@ -55,15 +55,15 @@ def serve(
 
     """
     try:
-        from gridner.web.server import run
+        from gridner.service.server import run
     except ImportError as error:
         raise UsageError(
             f"{error.name} is missing, expected the extra for the service: pip install 'gridner[serve]'"
         ) from None
-    from gridner.about import about_model
-    from gridner.loading import SHIPPED, load
-    from gridner.web.app import Service
-    from gridner.web.limits import Limits
+    from gridner.inference.loading import SHIPPED, load
+    from gridner.inference.model_info import about_model
+    from gridner.service.app import Service
+    from gridner.service.limits import Limits
 
     limits = Limits(body_bytes=max_body, texts=max_texts, characters=max_characters, seconds=max_seconds, queue=queue)
     token = os.environ.get(TOKEN)

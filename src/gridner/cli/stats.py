@@ -27,7 +27,7 @@ from gridner.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from gridner.statistics import Statistics
+    from gridner.corpus.statistics import Statistics
 
 
 def stats(
@@ -55,8 +55,8 @@ def stats(
         gridner stats cadec/original --texts cadec/text --types ADR --paper cadec
 
     """
+    from gridner.corpus.statistics import PAPER, statistics
     from gridner.errors import Notes
-    from gridner.statistics import PAPER, statistics
 
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
     all_notes = [Notes() for _ in paths]
@@ -84,7 +84,7 @@ def stats(
 
 
 def _print_table(names: list[str], found: list[Statistics], published: dict[str, tuple[int, int, int]]) -> None:
-    from gridner.statistics import percent
+    from gridner.corpus.statistics import percent
 
     table = new_table("", *names, *(f"{split} (paper)" for split in published))
     theirs = {
@@ -102,9 +102,9 @@ def _print_table(names: list[str], found: list[Statistics], published: dict[str,
 
 def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
     """The label and the cells of each row; a heading has no cells."""
-    from gridner.items import OVERLAPS
-    from gridner.sentences import Cut
-    from gridner.statistics import percent
+    from gridner.corpus.statistics import percent
+    from gridner.scoring.matching import OVERLAPS
+    from gridner.text.sentences import Cut
 
     def share(part: int, whole: int) -> str:
         return f"{part:,} ({percent(part, whole):.1f} %)"
@@ -138,7 +138,7 @@ def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _spread(counts: Counter[int]) -> str:
-    from gridner.statistics import summary
+    from gridner.corpus.statistics import summary
 
     one = summary(counts)
     return f"{one['mean']:.1f} / {one['median']:g} / {one['p95']:g} / {one['max']:g}" if one else "–"

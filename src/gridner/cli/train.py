@@ -30,12 +30,12 @@ from gridner.cli.common import (
     print_table,
 )
 from gridner.cli.evaluate import slice_label
-from gridner.cli.live import Live
+from gridner.cli.train_progress import Live
+from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import Notes, UsageError
-from gridner.lexicon import Lexicon, read_lexicon
 
 if TYPE_CHECKING:
-    from gridner.parts import Part
+    from gridner.corpus.splits import Part
     from gridner.training.task import Task
 
 DEV_SHARE = 0.1
@@ -104,9 +104,9 @@ def train(
         changes.append(f"train.seeds=[{seeds}]")
     chosen = read_config(config, changes)
     check_training()
-    from gridner.parts import part_of
-    from gridner.training.runs import folds_of, hold_out, summary, train_all
-    from gridner.training.stopping import Stopped
+    from gridner.corpus.splits import part_of
+    from gridner.training.interruption import Stopped
+    from gridner.training.many_runs import folds_of, hold_out, summary, train_all
     from gridner.training.task import Task
 
     notes = Notes()
@@ -192,8 +192,8 @@ def _share(dev: str) -> float | None:
 
 def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task], *, no_text: bool) -> None:
     from gridner.cli.report import write_report
-    from gridner.evaluate import pair
     from gridner.formats import read
+    from gridner.scoring.evaluation import pair
 
     for run in runs:
         task = next(task for name, task in tasks.items() if run == name or not name or run.startswith(f"{name}/"))

@@ -17,27 +17,27 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gridner.batches import Encoded, Pieces, plan_reading, plan_tagging
 from gridner.config import Config
-from gridner.duration import duration
-from gridner.engine import READ_AT_ONCE, score_sentences
+from gridner.corpus.splits import Part
 from gridner.errors import Notes
-from gridner.experiment import paper
-from gridner.experiment.figure import Bars
-from gridner.experiment.rows import chosen
+from gridner.experiment import paper_results
+from gridner.experiment.bar_chart import Bars
+from gridner.experiment.markdown_table import Cell, Table
+from gridner.experiment.paper_tables import Outcome
 from gridner.experiment.study import Study
-from gridner.experiment.table import Cell, Table
-from gridner.experiment.tables import Outcome
+from gridner.experiment.variants import chosen
+from gridner.inference.batches import Encoded, Pieces, plan_reading, plan_tagging
+from gridner.inference.engine import READ_AT_ONCE, score_sentences
 from gridner.model.toe import Batch
-from gridner.parts import Part
-from gridner.sentences import Sentence
-from gridner.significance import spread
-from gridner.tags import TagScheme
-from gridner.trained import TorchEngine
+from gridner.model.trained import TorchEngine
+from gridner.scoring.significance import spread
+from gridner.tagging.tags import TagScheme
+from gridner.text.sentences import Sentence
+from gridner.training.cpu import quick
 from gridner.training.data import Example, examples_of
-from gridner.training.memory import quick
+from gridner.training.initialization import fresh
 from gridner.training.objective import Objective
-from gridner.training.start import fresh
+from gridner.view.duration import duration
 
 ALONE = "encoder alone"
 SENTENCES = 256  # that speed is measured on
@@ -189,7 +189,7 @@ def efficiency(study: Study, configs: Mapping[str, Config]) -> Outcome:
         for work in WORK:
             row += [spread(found[name, work].speeds), found[name, work].ratio]
         rows.append(row)
-    for name, (training, predicting) in paper.EFFICIENCY.items() if study.paper else ():
+    for name, (training, predicting) in paper_results.EFFICIENCY.items() if study.paper else ():
         rows.append([f"{name}, the paper (RTX 3090)", training, None, predicting, None])
     lengths = [len(example.words.words) for group in groups for example in group]
     notes = (

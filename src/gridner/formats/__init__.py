@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError
+from gridner.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
 from gridner.formats import (
     bigbio,
     bioc,
@@ -28,9 +29,8 @@ from gridner.formats import (
     share,
     w2ner,
 )
-from gridner.formats.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
 from gridner.formats.folders import names_under
-from gridner.table import schema
+from gridner.integrations.tables import schema
 
 
 @dataclass(frozen=True, slots=True)

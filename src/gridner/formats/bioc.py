@@ -14,17 +14,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from gridner import files
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes
-from gridner.formats import files
-from gridner.formats.extras import need
-from gridner.formats.files import Source, check_not_empty, open_bytes
+from gridner.files import Source, check_not_empty, open_bytes
+from gridner.formats._support.entity_ids import identifiers
+from gridner.formats._support.extras import need
+from gridner.formats._support.lost_information import note_losses
+from gridner.formats._support.offsets import check_text, fragments_from, from_utf8
+from gridner.formats._support.passages import text_of
+from gridner.formats._support.safe_xml import check_start, is_xml, xml_text
 from gridner.formats.folders import data_files
-from gridner.formats.identifiers import identifiers
-from gridner.formats.losses import note_losses
-from gridner.formats.offsets import check_text, fragments_from, from_utf8
-from gridner.formats.passages import text_of
-from gridner.formats.xml_safe import check_start, is_xml, xml_text
 
 TYPE, SCORE = "type", "score"
 UTF8 = ("utf-8", "surrogatepass")  # what is no text is found elsewhere

@@ -10,11 +10,11 @@ from typing import Any
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes
+from gridner.files import Source
+from gridner.formats._support.extras import need
+from gridner.formats._support.json_stream import items
 from gridner.formats.bioc import MISSHAPEN, bioc_document, wanted
-from gridner.formats.extras import need
-from gridner.formats.files import Source
 from gridner.formats.folders import data_files
-from gridner.formats.json_items import items
 
 
 def read(source: Source) -> Iterator[Document]:

@@ -16,13 +16,13 @@ from typing import Any
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.extras import need
-from gridner.formats.files import Source, check_not_empty, file_for, read_bytes
+from gridner.files import Source, check_not_empty, file_for, read_bytes
+from gridner.formats._support.entity_ids import identifiers
+from gridner.formats._support.extras import need
+from gridner.formats._support.lost_information import note_losses
+from gridner.formats._support.offsets import fragments_from
+from gridner.formats._support.safe_xml import check_start, is_xml, xml_text
 from gridner.formats.folders import files_under
-from gridner.formats.identifiers import identifiers
-from gridner.formats.losses import note_losses
-from gridner.formats.offsets import fragments_from
-from gridner.formats.xml_safe import check_start, is_xml, xml_text
 
 LAYER = "custom.Entity"
 NAMED = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"

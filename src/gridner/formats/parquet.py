@@ -1,4 +1,7 @@
-"""Parquet, a table with a row for each entity: only written, as it has no texts. `gridner.table` has its columns."""
+"""Parquet, a table with a row for each entity: only written, as it has no texts.
+
+`gridner.integrations.tables` has its columns.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import Source
-from gridner.formats.losses import note_losses
-from gridner.table import arrow_batches, schema
+from gridner.files import Source
+from gridner.formats._support.lost_information import note_losses
+from gridner.integrations.tables import arrow_batches, schema
 
 
 def read(source: Source) -> Iterator[Document]:

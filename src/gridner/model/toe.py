@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gridner.batches import plan_tagging
+from gridner.inference.batches import plan_tagging
 from gridner.model.candidates import CandidateHead, Candidates, choose_for_training, each_sentence, group
 from gridner.model.convolution import Convolution
 from gridner.model.copredictor import CoPredictor

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gridner.duration import duration
+from gridner.view.duration import duration
 
 
 def pretraining_card(facts: Mapping[str, Any]) -> str:

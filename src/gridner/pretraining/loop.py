@@ -21,8 +21,8 @@ from gridner.pretraining.network import MaskedModel
 from gridner.pretraining.rows import Frame, Rows
 from gridner.pretraining.settings import Settings
 from gridner.pretraining.shuffling import Order
+from gridner.training.interruption import Stop, Stopped
 from gridner.training.snapshot import State, Training, load_state, save_state
-from gridner.training.stopping import Stop, Stopped
 
 BETAS, EPSILON, DECAY, CLIP = (0.9, 0.98), 1e-6, 0.01, 1.0
 TIMED = 3  # steps that tell how many fit into a limit of time, after one that warms up

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from gridner.batches import Pieces
 from gridner.errors import Notes, UsageError
-from gridner.model.hub import FILES, encoder_path
-from gridner.model.language import load_masked_model, load_tokenizer, max_pieces, quiet
+from gridner.inference.batches import Pieces
+from gridner.model.encoder_files import FILES, encoder_path
+from gridner.model.language_model import load_masked_model, load_tokenizer, max_pieces, quiet
 
 MASKS = ("[MASK]", "<mask>")
 UNSEEN = 0.5  # times that a piece which the text does not have counts as seen

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from gridner.batches import Pieces
 from gridner.errors import FormatError, Notes, OutputError, UsageError
+from gridner.inference.batches import Pieces
 from gridner.pretraining.text import Source, lines_of
 
 ROWS, ABOUT = "rows.bin", "rows.json"

@@ -17,10 +17,10 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from gridner.card import versions
 from gridner.errors import Notes, OutputError, UsageError
-from gridner.formats.files import write_text, write_whole
-from gridner.model.hub import encoder_path
+from gridner.files import write_text, write_whole
+from gridner.inference.model_card import versions
+from gridner.model.encoder_files import encoder_path
 from gridner.pretraining.card import draw_perplexity, pretraining_card
 from gridner.pretraining.loop import Loop, Watcher
 from gridner.pretraining.masking import masking_of
@@ -29,10 +29,10 @@ from gridner.pretraining.rows import frame_of, made_rows
 from gridner.pretraining.settings import Settings
 from gridner.pretraining.shuffling import Order, groups_of
 from gridner.pretraining.text import Source, fingerprint
-from gridner.training.memory import quick
+from gridner.training.cpu import quick
+from gridner.training.initialization import device_of, precision_of
+from gridner.training.interruption import Stop
 from gridner.training.snapshot import State, differences
-from gridner.training.start import device_of, precision_of
-from gridner.training.stopping import Stop
 from gridner.training.task import SNAPSHOT, SPARE, alone, prepare
 
 ABOUT = "pretraining.json"

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from gridner.errors import FormatError, Notes, UsageError
+from gridner.files import reading
 from gridner.formats import read
-from gridner.formats.files import reading
 
 PLAIN = (".txt", ".txt.gz", ".txt.xz")
 CHUNK = 2**20  # bytes that are read at once

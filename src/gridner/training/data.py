@@ -9,12 +9,12 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from gridner.augment import Coordinations
-from gridner.batches import Encoded, Pieces
 from gridner.config import Config, DecodingConfig
+from gridner.corpus.coordinations import Coordinations
+from gridner.corpus.splits import Part
 from gridner.errors import Notes, UsageError
-from gridner.parts import Part
-from gridner.sentences import Mention, Sentence
+from gridner.inference.batches import Encoded, Pieces
+from gridner.text.sentences import Mention, Sentence
 
 
 @dataclass(frozen=True, slots=True)

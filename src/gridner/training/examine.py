@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gridner.batches import Pieces, plan_reading
-from gridner.engine import READ_AT_ONCE
+from gridner.inference.batches import Pieces, plan_reading
+from gridner.inference.engine import READ_AT_ONCE
 from gridner.model.candidates import CandidateHead, Group, each_sentence, group
 from gridner.model.toe import Batch, Toe, real_words
 from gridner.model.trem import Attention, Words

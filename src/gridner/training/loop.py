@@ -16,13 +16,13 @@ from accelerate.utils import broadcast_object_list
 
 from gridner.config import TrainConfig
 from gridner.errors import UsageError
-from gridner.evaluate import Evaluation
+from gridner.inference.tuning import choice
 from gridner.model.toe import Toe
+from gridner.scoring.evaluation import Evaluation
 from gridner.training.data import Example, TrainingSet
+from gridner.training.interruption import Stop, Stopped
 from gridner.training.objective import Objective
 from gridner.training.snapshot import State, Training, load_state, save_best, save_state
-from gridner.training.stopping import Stop, Stopped
-from gridner.tuning import choice
 
 WORTH_SAVING = 60.0  # seconds of training before a dev score
 

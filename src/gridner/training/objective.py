@@ -10,12 +10,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from gridner.batches import Pieces, plan_reading
 from gridner.config import Config
-from gridner.loss import cell_loss, one_label_loss, word_loss
+from gridner.inference.batches import Pieces, plan_reading
+from gridner.model.loss import cell_loss, one_label_loss, word_loss
 from gridner.model.toe import Batch, Output, Scored
-from gridner.sentences import renumber
-from gridner.tags import TagScheme
+from gridner.tagging.tags import TagScheme
+from gridner.text.sentences import renumber
 from gridner.training.data import Example, gold_words
 
 FEWER_CELLS = 4  # times, about, with candidates

@@ -19,29 +19,29 @@ from typing import Any
 import torch
 from accelerate import Accelerator, InitProcessGroupKwargs
 
-from gridner.card import card_of, versions
-from gridner.checkpoint import Checkpoint
 from gridner.config import TrainConfig
+from gridner.corpus.gazetteer import names_of
 from gridner.errors import Notes, UsageError
-from gridner.evaluate import Evaluation
-from gridner.formats.files import write_text, write_whole
-from gridner.lexicon import names_of
+from gridner.files import write_text, write_whole
+from gridner.inference.checkpoint import Checkpoint
+from gridner.inference.model_card import card_of, versions
+from gridner.inference.recognizer import Recognizer
+from gridner.inference.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
 from gridner.model.toe import Toe
-from gridner.recognizer import Recognizer
-from gridner.report import evaluation_json
-from gridner.tags import TagScheme
-from gridner.trained import TrainedModel, recognizer_of
+from gridner.model.trained import TrainedModel, recognizer_of
+from gridner.scoring.evaluation import Evaluation
+from gridner.scoring.serialization import evaluation_json
+from gridner.tagging.tags import TagScheme
+from gridner.training.cpu import quick
 from gridner.training.curves import draw_curves
 from gridner.training.data import TrainingSet, examples_of
 from gridner.training.examine import feedback_health, settle_candidates
+from gridner.training.initialization import Start, continued, device_of, fresh, precision_of
+from gridner.training.interruption import Stop
 from gridner.training.loop import Loop, Watcher
-from gridner.training.memory import quick
 from gridner.training.objective import Objective
 from gridner.training.snapshot import State, load_best
-from gridner.training.start import Start, continued, device_of, fresh, precision_of
-from gridner.training.stopping import Stop
 from gridner.training.task import EPOCHS, SNAPSHOT, SPARE, Task, alone, check_parts, finished, identity_of, prepare
-from gridner.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
 
 PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
 

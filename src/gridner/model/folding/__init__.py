@@ -1,0 +1,1 @@
+"""The network with its affine maps multiplied out, for prediction and export."""
