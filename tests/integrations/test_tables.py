@@ -11,7 +11,8 @@ from hypothesis import given
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read, write
-from gridner.integrations.tables import COLUMNS, ROWS, rows, to_arrow, to_pandas, write_parquet
+from gridner.formats.parquet import ROWS
+from gridner.integrations.tables import COLUMNS, rows, to_arrow, to_pandas, write_parquet
 from support.docs_pages import run_section
 from support.small import documents
 from support.strategies import corpora

@@ -8,7 +8,8 @@ import pytest
 from gridner import Document
 from gridner.errors import Notes
 from gridner.inference.recognizer import Recognizer
-from gridner.service.batcher import Batcher, BusyError
+from gridner.service.batcher import Batcher
+from gridner.service.queue import BusyError
 from gridner.service.limits import Limits
 from gridner.service.metrics import Metrics
 from support.serving import Slow, slow

@@ -30,7 +30,6 @@ from gridner.formats import (
     w2ner,
 )
 from gridner.formats.folders import names_under
-from gridner.integrations.tables import schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,7 @@ def check_write(path: str | Path, format: str = "auto", *, force: bool = False) 
     path = Path(path)
     name = _known(_to_write(path) if format == "auto" else format)
     if name == "parquet":
-        schema()  # where pyarrow is missing, this says so
+        parquet.schema()  # where pyarrow is missing, this says so
     check_output(path, folder=FORMATS[name].folder, force=force)
 
 

@@ -18,7 +18,7 @@ from gridner.formats._support.lost_information import note_losses
 from gridner.formats.brat import ann_of, annotated, configuration, no_names
 from gridner.formats.jsonl import from_json, line_of, to_json
 from gridner.inference.recognizer import Recognizer
-from gridner.integrations.tables import rows
+from gridner.formats.parquet import rows
 from gridner.service.limits import Limits
 from gridner.service.problems import many
 from gridner.service.requests import counted, json_bytes
