@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment
-from gridner.cli.report import told_apart, write_report
+from gridner.cli.report import told_apart
 from gridner.errors import UsageError
 from gridner.text.sentences import sentences_of
 from gridner.view.draw import cells
 from gridner.view.html import ENTITY, packed_cells
 from gridner.view.report import Report, page
+from gridner.view.report_file import write_report
 from support.command import gridner
 from support.small import documents, entity
 

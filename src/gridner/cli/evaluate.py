@@ -82,7 +82,6 @@ def evaluate(
         gridner evaluate gold predictions --format brat --report report.html
 
     """
-    from gridner.cli.report import write_report
     from gridner.files import check_output
     from gridner.scoring.evaluation import evaluate as score
     from gridner.scoring.serialization import evaluation_json
@@ -98,7 +97,9 @@ def evaluate(
     found = answers_of(golds, predicted, reading, pred_format, notes)
     result = score(golds, found)
     if report is not None:
-        write_report(
+        from gridner.view.report_file import write_report
+
+        written = write_report(
             report,
             golds,
             {predicted.name: found},
@@ -109,6 +110,7 @@ def evaluate(
             seed=seed,
             force=force,
         )
+        typer.echo(str(written), err=True)
     intervals = {name: bootstrap(result, name, unit=unit, rounds=rounds, seed=seed) for name in result.slices}
     if as_json:
         data = evaluation_json(result)
