@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from gridner import Document, Entity, Fragment
 from gridner.cli.report import told_apart
 from gridner.errors import UsageError
+from gridner.scoring.matching import Item
 from gridner.text.sentences import sentences_of
 from gridner.view.draw import cells
 from gridner.view.html import ENTITY, packed_cells
-from gridner.view.report import Report, page
+from gridner.view.report import Report, _entities, page
 from gridner.view.report_file import write_report
 from support.command import gridner
 from support.small import documents, entity
@@ -159,6 +160,12 @@ def test_a_name_that_is_not_utf_8_is_shown_as_well_as_can_be(tmp_path: Path) -> 
     whole = (tmp_path / "p.html").read_text(encoding="utf-8")
     assert "<title>t?</title>" in whole
     assert data_of(whole)["systems"] == ["s?.jsonl"]
+
+
+def test_entities_that_differ_in_their_middle_alone_come_in_a_fixed_order() -> None:
+    parts = [(Fragment(0, 4), Fragment(start, start + 1), Fragment(23, 24)) for start in range(5, 22)]
+    items = [Item("Sign", fragments, (), 0) for fragments in parts]
+    assert [item.fragments for item in _entities([items, []], [{}])] == parts
 
 
 def test_a_report_of_two_systems_says_whether_they_differ() -> None:

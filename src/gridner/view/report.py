@@ -133,7 +133,7 @@ def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, floa
     found: dict[Item, dict[str, Any]] = {}
     for item in sorted(
         {item for one in sets for item in one},
-        key=lambda item: (item.fragments[0].start, -item.fragments[-1].end, item.type),
+        key=lambda item: (item.fragments[0].start, -item.fragments[-1].end, item.type, item.fragments),
     ):
         has = sum(GOLD << number for number, one in enumerate(sets) if item in one)
         about: dict[str, Any] = {"h": has}
