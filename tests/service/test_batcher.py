@@ -9,9 +9,9 @@ from gridner import Document
 from gridner.errors import Notes
 from gridner.inference.recognizer import Recognizer
 from gridner.service.batcher import Batcher
-from gridner.service.queue import BusyError
 from gridner.service.limits import Limits
 from gridner.service.metrics import Metrics
+from gridner.service.queue import BusyError
 from support.serving import Slow, slow
 from support.small import TEXTS
 

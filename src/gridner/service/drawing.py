@@ -17,8 +17,8 @@ from gridner.files import Line, Source
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats.brat import ann_of, annotated, configuration, no_names
 from gridner.formats.jsonl import from_json, line_of, to_json
-from gridner.inference.recognizer import Recognizer
 from gridner.formats.parquet import rows
+from gridner.inference.recognizer import Recognizer
 from gridner.service.limits import Limits
 from gridner.service.problems import many
 from gridner.service.requests import counted, json_bytes

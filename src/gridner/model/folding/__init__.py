@@ -1,1 +1,0 @@
-"""The network with its affine maps multiplied out, for prediction and export."""
