@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import gridner
-
 pytest.importorskip("hatchling", reason="hatchling is not installed")
 ROOT = Path(__file__).parent.parent
 
@@ -60,14 +58,6 @@ def test_the_wheel_works_without_the_repository(wheel: Path, tmp_path: Path) -> 
     place, found = done.stdout.splitlines()
     assert place.startswith(str(tmp_path))
     assert "Cell" in found
-
-
-def test_versions_agree() -> None:
-    first = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    cited = re.search(r"^version: \"?([^\"\n]+)", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
-    assert first
-    assert cited
-    assert first[1] == cited[1] == gridner.__version__
 
 
 def test_every_extra_is_said_in_the_docs() -> None:

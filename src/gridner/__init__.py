@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gridner.inference.recognizer import Recognizer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "FORMATS",
