@@ -130,9 +130,9 @@ def test_what_a_table_does_not_carry_is_counted(tmp_path: Path) -> None:
 def test_a_missing_library_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("pandas", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(UsageError, match=r"pandas is missing, expected .* pip install 'gridner\[table\]'"):
+    with pytest.raises(UsageError, match=r"pandas is missing; install it with: pip install 'gridner\[table\]'"):
         to_pandas([DOCUMENT])
-    with pytest.raises(UsageError, match=r"pyarrow is missing, expected .* pip install 'gridner\[table\]'"):
+    with pytest.raises(UsageError, match=r"pyarrow is missing; install it with: pip install 'gridner\[table\]'"):
         to_arrow([DOCUMENT])
     with pytest.raises(UsageError, match="pyarrow is missing"):
         write_parquet([DOCUMENT], tmp_path / "new" / "found.parquet")

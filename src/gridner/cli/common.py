@@ -19,7 +19,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes, UsageError, need
 from gridner.formats import FORMATS, read, read_ids
 from gridner.text.sentences import with_sentences
 from gridner.text.splitting import split_lines
@@ -193,13 +193,6 @@ def print_table(table: Table, caption: str = "") -> None:
 
 
 def check_training() -> None:
-    """A missing library is the user's business, said in a line."""
-    try:
-        import accelerate  # noqa: F401
-        import matplotlib  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is missing, expected the extra for training: pip install 'gridner[train]'"
-        ) from None
+    """Check that the libraries for training are installed."""
+    for library in ("accelerate", "matplotlib", "torch", "transformers"):
+        need(library, "train")

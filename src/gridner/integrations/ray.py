@@ -21,17 +21,15 @@ from itertools import islice
 from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
-from gridner.errors import GridnerError, Notes, UsageError
+from gridner.errors import GridnerError, Notes, UsageError, needs
 from gridner.files import check_not_empty
 from gridner.formats.jsonl import from_json, line_of
 from gridner.inference.parallel import Task
 
-try:
+with needs("ray"):
     import pyarrow as pa  # type: ignore[import-untyped]
     import ray
     import ray.data
-except ImportError as missing:
-    raise UsageError(f"{missing.name} is missing, expected the extra for Ray: pip install 'gridner[ray]'") from None
 
 DOCUMENT = "document"
 TOGETHER = 64  # rows that a worker gets at a time
