@@ -192,7 +192,10 @@ def print_table(table: Table, caption: str = "") -> None:
         console.print()
 
 
-def check_training() -> None:
-    """Check that the libraries for training are installed."""
+def prepare_training() -> None:
+    """Check that the libraries for training are installed, and let this process keep the memory that it frees."""
     for library in ("accelerate", "matplotlib", "torch", "transformers"):
         need(library, "train")
+    from gridner.training.cpu import keep_freed_memory
+
+    keep_freed_memory()

@@ -24,8 +24,8 @@ from gridner.cli.common import (
     SettingsOption,
     TrainLexiconOption,
     TypesOption,
-    check_training,
     new_table,
+    prepare_training,
     print_notes,
     print_table,
     sentence_progress,
@@ -104,7 +104,7 @@ def train(
     if seeds is not None:
         changes.append(f"train.seeds=[{seeds}]")
     chosen = read_config(config, changes)
-    check_training()
+    prepare_training()
     from gridner.corpus.splits import part_of
     from gridner.training.interruption import Stopped
     from gridner.training.many_runs import folds_of, hold_out, summary, train_all

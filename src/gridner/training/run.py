@@ -32,7 +32,7 @@ from gridner.model.trained import TrainedModel, recognizer_of
 from gridner.scoring.evaluation import Evaluation
 from gridner.scoring.serialization import evaluation_json
 from gridner.tagging.tags import TagScheme
-from gridner.training.cpu import quick
+from gridner.training.cpu import flush_denormals
 from gridner.training.curves import draw_curves
 from gridner.training.data import TrainingSet, examples_of
 from gridner.training.examine import feedback_health, settle_candidates
@@ -87,7 +87,7 @@ def train(
     device = device_of(task.config.train.device)
     first = os.environ.get("RANK", "0") == "0"  # of several processes of one training
     try:
-        with alone(task.output) if first else nullcontext(), quick(device):
+        with alone(task.output) if first else nullcontext(), flush_denormals(device):
             return _train(task, seed, device, about, identity, resume=resume, watcher=watcher, notes=notes)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
