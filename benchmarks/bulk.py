@@ -17,7 +17,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from gridner import Document, Notes, align, read
-from gridner.bulk import Task, in_processes
+from gridner.inference.parallel import Task, in_processes
 from measure import machine, table
 
 
@@ -43,7 +43,7 @@ def seconds(run: Callable[[], Iterable[Document]]) -> tuple[float, float, int]:
 
 def on_ray(documents: list[Document], workers: int) -> Iterator[Document]:
     """Ray Data with so many recognizers."""
-    from gridner import ray as gridner_ray
+    from gridner.integrations import ray as gridner_ray
 
     dataset = gridner_ray.from_documents(documents)
     return gridner_ray.to_documents(
@@ -67,7 +67,7 @@ def main() -> None:
         f"{cores} processes": lambda: in_processes(Task(threads=1), documents, workers=cores, notes=Notes()),
     }
     if not options.no_ray:
-        from gridner.ray import connect
+        from gridner.integrations.ray import connect
 
         connect()
         logging.getLogger("ray").setLevel(logging.ERROR)

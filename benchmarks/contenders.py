@@ -116,7 +116,7 @@ def time_fresh(package: str, texts: Sequence[str], runs: int) -> Times:
 
 
 def installed_size(package: str) -> int:
-    """Bytes of a package and of all that it requires, compiled caches left out; of gridner, its split.py alone."""
+    """Bytes of a package and of all that it requires, compiled caches left out; of gridner, its splitting.py alone."""
     if package == "gridner":
         return Path(sys.modules[split_sentences.__module__].__file__ or "").stat().st_size
     seen: set[str] = set()

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from gridner import Document, Entity, load, read
 from gridner.documents import extent
-from gridner.loading import SHIPPED
+from gridner.inference.loading import SHIPPED
 from measure import machine, table
 
 LOWEST = 0.02

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridner import Mention
-from gridner.decode import SPARSE, Decoded, decode
-from gridner.tags import Relations, TagScheme
+from gridner.tagging.decoding import SPARSE, Decoded, decode
+from gridner.tagging.tags import Relations, TagScheme
 from measure import best, machine, table
 
 TYPES = ("Cell", "Disease", "Process")
@@ -101,7 +101,7 @@ def crossover(runs: int) -> list[dict[str, Any]]:
             load = float(np.mean([_load(one) for one in grids]))
             seconds = {}
             for way, bound in (("walk", float("inf")), ("sweep", -1.0), ("chosen", float(SPARSE))):
-                with patch("gridner.decode.SPARSE", bound):
+                with patch("gridner.tagging.decoding.SPARSE", bound):
                     seconds[way] = best(partial(decode_all, grids), runs)
             one = {way: time / len(grids) for way, time in seconds.items()}
             results.append({"words": words, "density": density, "load": load, **one})

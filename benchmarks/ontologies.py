@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from gridner.split import tokenize
+from gridner.text.splitting import tokenize
 
 CELLS = "cellxgene_ontology_guide/data/CL-ontology-v2026-03-26.json.zst"
 MOST = 2**28  # bytes that the names of cells may have

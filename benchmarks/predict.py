@@ -27,12 +27,13 @@ import torch
 from torch import Tensor, nn
 
 from gridner import Document, Sentence, align, load, read
-from gridner.batches import Pieces, plan
-from gridner.checkpoint import NETWORK
-from gridner.export import export
-from gridner.quantize import quantize
-from gridner.recognizer import Recognizer
-from gridner.trained import TrainedModel
+from gridner.export.onnx import export
+from gridner.export.quantization import quantize
+from gridner.inference.batches import Pieces, plan_reading
+from gridner.inference.checkpoint import EXPORTED
+from gridner.inference.engine import READ_AT_ONCE
+from gridner.inference.recognizer import Recognizer
+from gridner.model.trained import TrainedModel
 from measure import machine, table
 
 SHORT = (8, 24)  # words of a short text, at least and at most: 16 on average
@@ -83,7 +84,7 @@ def export_encoder(model: TrainedModel, path: Path, sample: Sequence[Sentence] |
         encoded = model.pieces.encode(texts)
         batches = [
             model.pieces.collate([encoded[place] for place in batch])
-            for batch in plan([len(words) for words in texts], cells=8192)
+            for batch in plan_reading([one.pieces for one in encoded], most=READ_AT_ONCE)
         ]
         quantize(path, [{"pieces": batch.pieces, "piece_mask": batch.piece_mask} for batch in batches])
 
@@ -97,11 +98,11 @@ class Alone:
         self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self.pieces = pieces
 
-    def run(self, texts: Sequence[Document], cells: int) -> None:
+    def run(self, texts: Sequence[Document]) -> None:
         """From texts to vectors."""
         words = [[word.text for sentence in align(one).sentences for word in sentence.words] for one in texts]
         encoded = self.pieces.encode(words)
-        for batch in plan([len(some) for some in words], cells=cells):
+        for batch in plan_reading([one.pieces for one in encoded], most=READ_AT_ONCE):
             arrays = self.pieces.collate([encoded[place] for place in batch])
             self.session.run(None, {"pieces": arrays.pieces, "piece_mask": arrays.piece_mask})
 
@@ -131,7 +132,7 @@ def throughput(ours: dict[str, Recognizer], alone: dict[str, Alone], texts: Sequ
     """A table: texts a second, and the ratio."""
     runs: dict[str, Callable[[], object]] = {}
     for name in PRECISIONS:
-        runs[f"encoder alone, {name}"] = partial(alone[name].run, texts, ours[name].cells)
+        runs[f"encoder alone, {name}"] = partial(alone[name].run, texts)
         runs[f"gridner, {name}"] = partial(all_of, ours[name], texts)
     taken: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(repeats + 1):
@@ -214,7 +215,7 @@ def main() -> None:
             export_encoder(model, folder / f"{precision}.onnx", chosen)
             ours[precision] = load(folder / precision, threads=options.threads)
             alone[precision] = Alone(folder / f"{precision}.onnx", model.pieces, options.threads)
-            size = (folder / precision / NETWORK).stat().st_size / 2**20
+            size = sum((folder / precision / name).stat().st_size for name in EXPORTED) / 2**20
             print(f"{precision}: {size:,.1f} MB")
         print(f"{machine()}, onnxruntime {onnxruntime.__version__}, {options.threads} threads")
         for title, some in (("Short texts", short), ("Sentences as they are", own)):

@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from gridner import Document, align, read
-from gridner.evaluate import evaluate
-from gridner.sentences import entity_of
+from gridner.scoring.evaluation import evaluate
+from gridner.text.sentences import entity_of
 from measure import table
 
 SLICES = ("discontinuous", "continuous", "in_discontinuous_sentences")

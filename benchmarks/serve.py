@@ -26,7 +26,7 @@ from random import Random
 from statistics import median, quantiles
 
 from gridner import Document, align, load, read
-from gridner.recognizer import Recognizer
+from gridner.inference.recognizer import Recognizer
 from measure import machine, table
 
 CLIENTS = (1, 8, 64)

@@ -5,10 +5,9 @@
 All systems take the same batches in turn, several times over; medians are shown, and a ratio is the median of the
 ratios within a turn. Weights are untrained, which changes no time.
 
-train: forward, loss, backward, clipping and fused AdamW, a step for each batch; the encoder alone has the mean square
-of its last layer for a loss. predict: the folded network in inference mode, from batches to scores. words to mentions:
-cutting words into pieces and decoding as well; as an untrained network finds nothing, the grids that are decoded hold
-the gold mentions. The encoder alone decodes nothing.
+train: forward, loss, backward, clipping and fused AdamW, a step per batch; the encoder alone has the mean square of its
+last layer for a loss. predict: in inference mode, from pieces to scores. The candidate words of an untrained network
+are a fixed share (`gridner.experiment.efficiency.CANDIDATES`).
 
 glibc gives large tensors back to the system after each batch and gets them again page by page. The script starts
 itself once more with the allocator told to keep them, unless --allocator as-is. Denormal numbers are flushed to zero,
@@ -32,10 +31,12 @@ from typing import Any
 import torch
 
 from gridner import Sentence, align, read
-from gridner.batches import Pieces
-from gridner.config import read_config
-from gridner.experiment.efficiency import ALONE, WORK, Contender, Data, Example, measure, seconds_of
-from gridner.model.language import load_language_model, load_tokenizer, max_pieces
+from gridner.config import DecodingConfig, read_config
+from gridner.errors import Notes
+from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, grouped, measure, seconds_of
+from gridner.inference.batches import Pieces
+from gridner.model.language_model import load_language_model, load_tokenizer, max_pieces
+from gridner.training.data import Example, examples_of
 from measure import machine, table
 
 SHORT = (8, 24)  # words of a short sentence, at least and at most: 16 on average
@@ -52,10 +53,10 @@ KEEP = {
 }
 
 
-def compare(systems: dict[str, Contender], data: Data, options: argparse.Namespace) -> str:
+def compare(systems: dict[str, Contender], examples: Sequence[Example], options: argparse.Namespace) -> str:
     """A table: sentences a second of each system, and its ratio to the encoder alone."""
     for system in systems.values():
-        system.take(data, options.cells)
+        system.take(grouped(examples))
     found = measure(systems, repeats=options.repeats, said=lambda _: None)
     rows = []
     for name in systems:
@@ -72,7 +73,7 @@ def growth(words: Sequence[str], pieces: Pieces, types: tuple[str, ...], options
     for n in GROWTH:
         chunks = [tuple(words[start : start + n]) for start in range(0, len(words) - n + 1, n)]
         fitting = [chunk for chunk in chunks if pieces.encode([chunk])[0].pieces <= pieces.max_pieces]
-        sentences = fitting[: max(1, options.cells // n**2)]
+        sentences = fitting[: max(1, CELLS // n**2)]
         row = [str(n), str(len(sentences))]
         for name, work in product((ALONE, "TOE"), ("train", "predict")):
             task = {"system": name, "work": work, "types": types, "sentences": sentences, "options": vars(options)}
@@ -92,9 +93,8 @@ def one(task: dict[str, Any]) -> dict[str, float]:
     torch.set_num_threads(options.threads)
     system = make(task["system"], tuple(task["types"]), options)
     if task["work"] == "predict":
-        del system.model, system.optimizer
-    examples = [Example(tuple(words)) for words in task["sentences"]]
-    system.take(Data.of(examples, system.pieces, options.cells), options.cells)
+        del system.optimizer
+    system.take(grouped([Example(words, ()) for words in system.pieces.encode(task["sentences"])]))
     work = WORK[task["work"]]
     taken = [seconds_of(lambda: work(system)) for _ in range(options.repeats + 1)][1:]
     status = Path("/proc/self/status")  # VmHWM belongs to the process alone; ru_maxrss starts with the parent's peak
@@ -108,13 +108,10 @@ def make(name: str, types: tuple[str, ...], options: argparse.Namespace) -> Cont
     return Contender(config, types, (), alone=name == ALONE)
 
 
-def own_length(sentence: Sentence, pieces: Pieces) -> Example:
-    """A sentence as it is, or the first window of one that is too long for prediction."""
-    settings = read_config("craft").decoding
-    encoded = pieces.encode([[word.text for word in sentence.words]])[0]
-    return Example.beginning(
-        sentence, pieces.windows(encoded, max_words=settings.max_words, overlap=settings.overlap)[0].stop
-    )
+def beginning(sentence: Sentence, words: int, pieces: Pieces) -> Example:
+    """The first words of a sentence, at most as many as a window has."""
+    kept = Sentence(sentence.document_id, sentence.words[:words], tuple(m for m in sentence.mentions if m.tail < words))
+    return examples_of([kept], pieces=pieces, settings=DecodingConfig(), notes=Notes())[0]
 
 
 def arguments() -> argparse.Namespace:
@@ -123,7 +120,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--format", default="auto", help="format of the corpus (default: by the path)")
     parser.add_argument("--encoder", default="minilm", help="the language model of all systems (default: minilm)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (default: all cores)")
-    parser.add_argument("--cells", type=int, default=8192, help="grid cells of a batch, at most (default: 8192)")
     parser.add_argument("--sentences", type=int, default=512, help="how many to sort and batch together (default: 512)")
     parser.add_argument("--repeats", type=int, default=5, help="turns, of which the median counts (default: 5)")
     parser.add_argument("--part", choices=PARTS, action="append", help="run this part only; may be repeated")
@@ -151,7 +147,7 @@ def main() -> None:
     words = [word.text for sentence in sentences for word in sentence.words]
     pieces = Pieces(load_tokenizer(options.encoder), max_pieces=max_pieces(load_language_model(options.encoder)))
     print(f"{machine()}, torch {torch.__version__}, {options.threads} threads; {options.encoder}, {len(types)} types,")
-    print(f"batches of at most {options.cells:,} cells, allocator {options.allocator}.")
+    print(f"batches of at most {CELLS:,} cells, allocator {options.allocator}.")
     parts = options.part or PARTS
     if {"short", "own"} & set(parts):
         systems = {name: make(name, types, options) for name in (ALONE, "W2NER", "TOE")}
@@ -160,14 +156,14 @@ def main() -> None:
     for part in (part for part in ("short", "own") if part in parts):
         if part == "short":
             some = [sentence for sentence in sentences if len(sentence.words) >= SHORT[1]][: options.sentences]
-            examples = [Example.beginning(sentence, random.randint(*SHORT)) for sentence in some]
+            examples = [beginning(sentence, random.randint(*SHORT), pieces) for sentence in some]
         else:
-            examples = [own_length(sentence, pieces) for sentence in sentences[: options.sentences]]
-        data = Data.of(examples, pieces, options.cells)
-        length = mean(len(example.words) for example in examples)
-        count = sum(int(batch.piece_mask.sum()) for batch in data.batches) / len(examples)
+            some = sentences[: options.sentences]
+            examples = [beginning(sentence, len(sentence.words), pieces) for sentence in some]
+        length = mean(len(example.words.words) for example in examples)
+        count = mean(example.words.pieces for example in examples)
         print(f"\n{PARTS[part]}: {len(examples)}, of {length:.1f} words and {count:.1f} pieces on average.\n")
-        print(compare(systems, data, options), flush=True)
+        print(compare(systems, examples, options), flush=True)
     if "growth" in parts:
         print(f"\n{PARTS['growth']}.\n\n{growth(words, pieces, types, options)}")
 

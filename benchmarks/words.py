@@ -18,8 +18,8 @@ from typing import Any
 
 from gridner import Document, align, read
 from gridner.documents import extent
-from gridner.sentences import Cut
-from gridner.split import WORD
+from gridner.text.sentences import Cut
+from gridner.text.splitting import WORD
 from measure import best, machine, table
 
 PLAIN = re.compile(r"\w+|[^\w\s]")
@@ -30,7 +30,7 @@ def patterns() -> dict[str, re.Pattern[str]]:
     """The tokenizers: gridner's, gridner's without its rule for "post", and the plainest one."""
     _, found, without_post = WORD.pattern.partition(END_OF_POST_RULE)
     if not found:
-        raise SystemExit("gridner.split.WORD has no rule for 'post' where this benchmark expects it")
+        raise SystemExit("gridner.text.splitting.WORD has no rule for 'post' where this benchmark expects it")
     return {"gridner": WORD, "without the rule for post": re.compile(without_post), r"`\w+\|[^\w\s]`": PLAIN}
 
 

@@ -1,139 +1,160 @@
-"""Imports point down only, and nothing that predicts needs torch."""
+"""The tree is the architecture: imports follow the picture in CONTRIBUTING.md, and prediction needs no torch."""
 
 import ast
+import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 import gridner
 
 ROOT = Path(gridner.__file__).parent
-LAYERS = [
-    {"errors", "duration", "locking", "cores"},
-    {"documents", "split", "sentences", "windows", "table"},
-    {
-        "formats",
-        "items",
-        "evaluate",
-        "significance",
-        "draw",
-        "flat",
-        "lexicon",
-        "parts",
-        "report",
-        "html",
-        "report_html",
-    },
-    {"tags", "decode"},
-    {
-        "calibration",
-        "config",
-        "batches",
-        "augment",
-        "checkpoint",
-        "recognizer",
-        "onnx_engine",
-        "oracle",
-        "statistics",
-        "grid",
-        "about",
-    },
-    {"model", "loss", "card", "tuning"},
-    {"trained", "training", "export", "quantize"},
-    {"loading"},
-    {"bulk", "kept"},
-    {"ray"},
-    {"experiment", "web", "spacy", "spacy_docs", "datasets"},
-    {"cli", "__main__"},
-]
-# Within a layer, what may import what.
-BESIDE = {
-    ("locking", "errors"),
-    ("cores", "errors"),
-    ("sentences", "documents"),
-    ("sentences", "split"),
-    ("split", "documents"),
-    ("windows", "sentences"),
-    ("table", "documents"),
-    ("evaluate", "items"),
-    ("lexicon", "formats"),
-    ("parts", "formats"),
-    ("significance", "evaluate"),
-    ("report", "evaluate"),
-    ("html", "draw"),
-    ("report_html", "draw"),
-    ("report_html", "evaluate"),
-    ("report_html", "html"),
-    ("report_html", "items"),
-    ("report_html", "report"),
-    ("report_html", "significance"),
-    ("decode", "tags"),
-    ("statistics", "oracle"),
-    ("checkpoint", "config"),
-    ("checkpoint", "batches"),
-    ("checkpoint", "calibration"),
-    ("recognizer", "calibration"),
-    ("recognizer", "config"),
-    ("recognizer", "batches"),
-    ("onnx_engine", "batches"),
-    ("grid", "recognizer"),
-    ("about", "checkpoint"),
-    ("training", "trained"),
-    ("export", "quantize"),
-    ("export", "trained"),
-    ("__main__", "cli"),
-    ("spacy", "spacy_docs"),
-    ("table", "formats"),  # when a table is written to a file, and not before
-    ("documents", "html"),  # when a notebook shows a document, and not before
+CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
+MOST_ENTRIES, MOST_LINES, MOST_LAYERS = 24, 300, 8
+BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and in no layer
+
+# What a package's modules may import of it: those to their right. * stands for all others, which import none another.
+INSIDE = {
+    "cli": "__init__ * show predict_output predict_ray evaluate train_progress inputs common",
+    "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
+    "service": "server app page middleware drawing requests batcher worker queue *",
+    "integrations": "* spacy_docs",
+    "pretraining": "__init__ run loop network rows *",
+    "training": "__init__ many_runs run loop examine objective task *",
+    "export": "onnx *",
+    "model": "trained build portable toe language_model * dropout",
+    "view": "report_file report html *",
+    "inference": "candidate_oracle parallel tuning loading model_card model_info recognizer onnx_engine checkpoint "
+    "engine *",
+    "corpus": "*",
+    "config": "*",
+    "formats": "__init__ preannotate share biocjson * knowtator folders _support",
+    "formats/_support": "word_lists *",
+    "scoring": "serialization significance evaluation matching",
+    "tagging": "oracle decoding *",
+    "text": "__init__ sentences *",
+}
+# Imports that point up, all of them inside a function: (module, what it imports).
+EXCEPTIONS = {
+    ("documents", "view.html"),  # when a notebook shows a document
+    ("inference.loading", "model.trained"),  # when a model runs on torch
 }
 EXTRAS = {"spacy", "datasets", "pandas", "pyarrow"}
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+def name_of(path: Path) -> str:
+    """A module's name below gridner: "formats.brat"; a package's own is "formats.__init__"."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-def imports(path: Path) -> set[str]:
-    """The rooms of gridner that a file imports, wherever in it."""
+MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+@cache
+def imports() -> set[tuple[str, str]]:
+    """Pairs of modules of gridner, the first of which imports the second, wherever in it."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "gridner":
-            names = node.module.split(".")[1:2] or [alias.name for alias in node.names]
-            found.update(names)
-        elif isinstance(node, ast.Import):
-            found.update(alias.name.split(".")[1] for alias in node.names if alias.name.startswith("gridner."))
+    for module, path in MODULES.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            found |= {(module, other) for name in names if (other := module_of(name)) not in (None, module)}
     return found
 
 
-def test_every_module_has_a_layer() -> None:
-    rooms = {room_of(path) for path in ROOT.rglob("*.py")} - {"__init__"}
-    assert rooms <= set().union(*LAYERS)
+def module_of(dotted: str) -> str | None:
+    """The module of gridner that a dotted name is, or is in."""
+    parts = dotted.split(".")
+    if parts[0] != "gridner":
+        return None
+    for count in range(len(parts), 1, -1):
+        name = ".".join(parts[1:count])
+        if name in MODULES:
+            return name
+        if f"{name}.__init__" in MODULES:
+            return f"{name}.__init__"
+    return "__init__"
 
 
-def test_modules_import_from_where_a_name_is_made() -> None:
-    for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and path.name != "__init__.py":
-                assert node.level == 0, path
-                assert node.module != "gridner", path
+def picture() -> list[list[str]]:
+    """The names on each line of the picture."""
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    block = re.search(r"(?:^    [a-z][a-z ]+?   +\S.*\n)+", text, re.MULTILINE)
+    assert block
+    return [re.split(r"   +", line.strip())[0].split() for line in block[0].splitlines()]
 
 
-def test_imports_point_down() -> None:
-    level = {room: number for number, rooms in enumerate(LAYERS) for room in rooms}
+def test_the_picture_shows_every_package_and_is_small() -> None:
+    lines = picture()
+    names = [name for line in lines for name in line]
+    top = {path.name.removesuffix(".py") for path in entries() if path.name not in BESIDE}
+    assert sorted(names) == sorted(top)
+    assert len(lines) <= MOST_LAYERS
+
+
+def entries() -> list[Path]:
+    return [path for path in ROOT.iterdir() if path.name != "__pycache__"]
+
+
+def test_the_top_of_the_tree_fits_on_a_screen() -> None:
+    assert len(entries()) <= MOST_ENTRIES
+
+
+def test_imports_between_packages_follow_the_picture() -> None:
+    place = {name: number for number, name in enumerate(name for line in picture() for name in line)}
+    up = set()
+    for module, other in imports():
+        here, there = module.split(".")[0], other.split(".")[0]
+        if here in place and there in place and place[there] < place[here]:
+            up.add((module, other))
+    assert up == EXCEPTIONS
+
+
+def test_exceptions_are_imported_when_needed_and_not_before() -> None:
+    for module, other in EXCEPTIONS:
+        for node in ast.parse(MODULES[module].read_text(encoding="utf-8")).body:
+            assert not isinstance(node, ast.ImportFrom) or module_of(f"{node.module}.x") != other, module
+
+
+@pytest.mark.parametrize("package", INSIDE)
+def test_imports_inside_a_package_follow_its_order(package: str) -> None:
+    order = INSIDE[package].split()
+    dotted = package.replace("/", ".") + "."
+    own = {name.removeprefix(dotted).split(".")[0] for name in MODULES if name.startswith(dotted)}
+    assert set(order) - {"*"} <= own, "named, but not there"
+    assert "*" in order or own - {"__init__"} <= set(order), "there, but not named"
+    place = {name: order.index(name if name in order else "*") for name in own if name in order or "*" in order}
     wrong = []
-    for path in ROOT.rglob("*.py"):
-        room = room_of(path)
-        if room == "__init__":
-            continue
-        for other in imports(path) & level.keys():
-            if other != room and level[other] >= level[room] and (room, other) not in BESIDE:
-                wrong.append(f"{path.relative_to(ROOT)} imports {other}")
+    for module, other in imports():
+        if module.startswith(dotted) and other.startswith(dotted):
+            here, there = (name.removeprefix(dotted).split(".")[0] for name in (module, other))
+            if there == "__init__" or (here != there and place[there] <= place[here]):
+                wrong.append(f"{module} imports {other}")
     assert not wrong
 
 
+def test_every_package_declares_its_order() -> None:
+    packages = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("**/*/__init__.py")} - {"."}
+    assert packages == set(INSIDE)
+
+
+def test_modules_import_from_where_a_name_is_made() -> None:
+    for path in MODULES.values():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and path.name != "__init__.py":
+                assert node.level == 0, path
+                assert node.module != "gridner" or all(alias.name in MODULES for alias in node.names), path
+
+
 def test_modules_stay_readable() -> None:
-    long = {path.name: lines for path in ROOT.rglob("*.py") if (lines := len(path.read_text().splitlines())) > 300}
-    assert not long
+    counts = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in MODULES.items()}
+    assert {name: count for name, count in counts.items() if count > MOST_LINES} == {}
 
 
 def loaded_by(statement: str) -> set[str]:
@@ -144,12 +165,14 @@ def loaded_by(statement: str) -> set[str]:
 
 def test_importing_gridner_loads_nothing_heavy() -> None:
     heavy = {"torch", "transformers", "numpy", "typer", "rich", "pydantic", "defusedxml", *EXTRAS}
-    assert not loaded_by("import gridner") & heavy
+    assert not loaded_by("import gridner, gridner.text") & heavy
 
 
 def test_the_command_line_starts_without_heavy_imports() -> None:
     assert not loaded_by("import gridner.cli") & {"torch", "transformers", "numpy", *EXTRAS}
 
 
-def test_tuning_needs_no_torch() -> None:
-    assert not loaded_by("import gridner.tuning, gridner.card") & {"torch", "transformers"}
+def test_prediction_and_tuning_need_no_torch() -> None:
+    modules = [name for name in MODULES if name.startswith("inference.") and name != "inference.__init__"]
+    statement = f"import {', '.join(f'gridner.{name}' for name in modules)}"
+    assert not loaded_by(statement) & {"torch", "transformers"}

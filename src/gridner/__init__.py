@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, InvalidError, MismatchError, Notes, OutputError, UsageError
-from gridner.evaluate import Evaluation, Score, evaluate
 from gridner.formats import FORMATS, read, write
-from gridner.sentences import Alignment, Mention, Sentence, Word, align, entity_of, with_sentences
-from gridner.split import split_lines, split_sentences, tokenize
+from gridner.scoring.evaluation import Evaluation, Score, evaluate
+from gridner.text.sentences import Alignment, Mention, Sentence, Word, align, entity_of, with_sentences
+from gridner.text.splitting import split_lines, split_sentences, tokenize
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gridner.recognizer import Recognizer
+    from gridner.inference.recognizer import Recognizer
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "FORMATS",
@@ -60,6 +60,6 @@ def load(model: str | Path | None = None, *, threads: int | None = None, **decod
 
     `decoding` changes its settings, such as `threshold=0.3`; `lexicon` names a file of names that are known.
     """
-    from gridner.loading import load as from_folder  # brings numpy and an engine, which reading does not need
+    from gridner.inference.loading import load as from_folder  # brings numpy and an engine, which reading does not need
 
     return from_folder(model, threads=threads, **decoding)

@@ -105,7 +105,7 @@ class Document:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from gridner.html import document_html  # draws, which documents need not
+        from gridner.view.html import document_html  # draws, which documents need not
 
         return document_html(self)
 

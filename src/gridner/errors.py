@@ -14,7 +14,10 @@ The message of each is one line: where, what was found, what was expected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from itertools import islice
+from typing import Any
 
 
 class GridnerError(Exception):
@@ -112,3 +115,21 @@ class Notes:
 
     def __getitem__(self, what: str) -> int:
         return self._counts.get(what, 0)
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Turn the failing import of a library that an extra of gridner brings into one line that says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        missing = (error.name or "a library").partition(".")[0]
+        if missing == "gridner":
+            raise
+        raise UsageError(f"{missing} is missing; install it with: pip install 'gridner[{extra}]'") from None
+
+
+def need(module: str, extra: str) -> Any:
+    """Import a library that an extra of gridner brings."""
+    with needs(extra):
+        return import_module(module)

@@ -11,19 +11,19 @@ from typer.testing import CliRunner
 import gridner.training.run
 from gridner.cli import app
 from gridner.cli.experiment import find_parts
+from gridner.corpus.splits import part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, Notes, OutputError, UsageError
-from gridner.evaluate import evaluate
-from gridner.experiment.experiments import EXPERIMENTS, check_call, run_experiment
-from gridner.experiment.rows import changed
+from gridner.experiment.registry import EXPERIMENTS, check_call, run_experiment
 from gridner.experiment.search import _chosen_by
 from gridner.experiment.study import Study
 from gridner.experiment.systems import System
+from gridner.experiment.variants import changed
 from gridner.formats import write
-from gridner.parts import part_of
-from gridner.training.stopping import Stopped
+from gridner.scoring.evaluation import evaluate
+from gridner.training.interruption import Stopped
 from gridner.training.task import Task, alone
-from small import documents, tiny_config
+from support.small import documents, tiny_config
 
 
 def study(output: Path, **options: object) -> Study:
@@ -150,7 +150,7 @@ def test_decoding_that_fails_does_not_take_the_others_with_it(tmp_path: Path, mo
         raise RuntimeError("out of memory")
 
     run_experiment("comparison", study(tmp_path, rows=["TOE"]))
-    monkeypatch.setattr("gridner.experiment.keeping.predictions", failing)
+    monkeypatch.setattr("gridner.experiment.kept_predictions.predictions", failing)
     some = study(tmp_path, rows=["best", "k-1"])
     run_experiment("ablation", some)
     assert some.failures == {"k-1/seed-1": "RuntimeError: out of memory"}

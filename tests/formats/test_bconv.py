@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import counted
 
 from gridner.errors import Notes
 from gridner.formats import read
+from support.formats import counted
 
 FILES = Path(__file__).parent / "bconv-1.2.1"
 BYTES = "document with offsets in bytes of UTF-8, made characters"

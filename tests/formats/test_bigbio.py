@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from support import counted, put, same_documents, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
 from gridner.formats import read, write
 from gridner.formats.bigbio import from_kb, to_kb
-from strategies import ODD_TYPES, corpora
+from support.formats import counted, put, same_documents, through
+from support.strategies import ODD_TYPES, corpora
 
 # An example as the `bc5cdr_bigbio_kb` configuration of BigBIO has them, shortened; the second entity is given a gap.
 EXAMPLE: dict[str, Any] = {

@@ -14,13 +14,13 @@ import pytest
 from bioc import biocjson, biocxml
 from hypothesis import given
 from hypothesis import strategies as st
-from support import counted, put, same_documents, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.formats import read, write
-from gridner.formats.xml_safe import NOT_XML, xml_text
-from strategies import ODD_TYPES, corpora
+from gridner.formats._support.safe_xml import NOT_XML, xml_text
+from support.formats import counted, put, same_documents, through
+from support.strategies import ODD_TYPES, corpora
 
 ARM = Document(
     "note-1", "pain in left arm and shoulder", (Entity("ADR", (Fragment(0, 7), Fragment(21, 29)), 0.93, "T7"),)
@@ -293,7 +293,7 @@ def test_the_extra_is_named_where_the_library_is_missing(
     write([ARM], tmp_path / "in", format)
     for name in ("bioc", "bioc.biocxml", "bioc.biocjson"):
         monkeypatch.setitem(sys.modules, name, None)
-    said = r"bioc is missing, expected the extra for formats: pip install 'gridner\[formats\]'"
+    said = r"bioc is missing; install it with: pip install 'gridner\[formats\]'"
     with pytest.raises(UsageError, match=said):
         list(read(tmp_path / "in", format))
     with pytest.raises(UsageError, match=said):

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import counted, extents, put, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
 from gridner.formats import read, write
-from strategies import ODD_TYPES, TYPES, corpora, texts
+from support.formats import counted, extents, put, through
+from support.strategies import ODD_TYPES, TYPES, corpora, texts
 
 GONE = "brat annotation whose target is gone, not written"
 NO_LINE = "meta 'brat' that is not a line of an .ann file, not written"

@@ -8,14 +8,14 @@ from typing import Any
 import cassis  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
-from support import counted, put, same_documents, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.formats import read, write
+from gridner.formats._support.safe_xml import xml_text
 from gridner.formats.cas import LAYER, NAMED
-from gridner.formats.xml_safe import xml_text
-from strategies import ODD_TYPES, corpora
+from support.formats import counted, put, same_documents, through
+from support.strategies import ODD_TYPES, corpora
 
 TEXT = "💩 pain in left arm\r\nand shoulder & <more>"
 Spans = list[tuple[int, int, dict[str, Any]]]
@@ -191,7 +191,7 @@ def test_what_is_no_cas_is_an_error(tmp_path: Path) -> None:
 def test_the_extra_is_named_where_the_library_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write([Document("d", "pain")], tmp_path / "in", "cas")
     monkeypatch.setitem(sys.modules, "cassis", None)
-    said = r"cassis is missing, expected the extra for formats: pip install 'gridner\[formats\]'"
+    said = r"cassis is missing; install it with: pip install 'gridner\[formats\]'"
     with pytest.raises(UsageError, match=said):
         list(read(tmp_path / "in"))
     with pytest.raises(UsageError, match=said):

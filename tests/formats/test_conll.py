@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import counted, put, through
 
+from gridner.corpus.flattening import flattened
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.flat import flattened
 from gridner.formats import read, write
-from gridner.formats.words import document_of
-from gridner.sentences import Mention, align
-from strategies import ODD_TYPES, corpora, word_records
+from gridner.formats._support.word_lists import document_of
+from gridner.text.sentences import Mention, align
+from support.formats import counted, put, through
+from support.strategies import ODD_TYPES, corpora, word_records
 
 # The first lines of CoNLL-2003's eng.train, which is IOB1; and the same sentence in other ways to tag it.
 CONLL_2003 = """-DOCSTART- -X- O O

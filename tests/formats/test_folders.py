@@ -7,12 +7,12 @@ import stat
 from pathlib import Path
 
 import pytest
-from support import put
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats import FORMATS, guess, read, read_ids, write
 from gridner.formats.folders import READ_ALREADY
+from support.formats import put
 
 PAIN = "T1\tADR 0 4\tpain\n"
 

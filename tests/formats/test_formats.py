@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import counted, put
 
+from gridner import files
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
-from gridner.formats import FORMATS, files, guess, read, read_ids, write
+from gridner.formats import FORMATS, guess, read, read_ids, write
+from support.formats import counted, put
 
 READABLE = [name for name in FORMATS if name != "parquet"]  # a table has no texts
 LINE = json.dumps({"id": "a", "text": "pain"})

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridner.formats.groups import groups
+from gridner.formats._support.joined_annotations import groups
 
 
 def slow_groups(names: list[str], joins: list[tuple[str, str]]) -> list[list[str]]:

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import counted, mentions, put, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
 from gridner.formats import read, write
-from gridner.formats.words import document_of
-from gridner.sentences import Mention, align
-from strategies import ODD_TYPES, corpora, word_records
+from gridner.formats._support.word_lists import document_of
+from gridner.text.sentences import Mention, align
+from support.formats import counted, mentions, put, through
+from support.strategies import ODD_TYPES, corpora, word_records
 
 NO_ID = "document id, not carried by inline (each sentence is a document)"
 

@@ -9,13 +9,13 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import counted, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, Notes, OutputError
 from gridner.formats import read, write
 from gridner.formats.jsonl import from_json, to_json
-from strategies import ODD_TYPES, corpora, documents
+from support.formats import counted, through
+from support.strategies import ODD_TYPES, corpora, documents
 
 SCHEMA = json.loads((files("gridner.formats") / "jsonl.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)

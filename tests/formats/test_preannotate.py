@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import put
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes
 from gridner.formats import read
 from gridner.formats.preannotate import add_to, last_numbers
-from strategies import ODD_TYPES, corpora
+from support.formats import put
+from support.strategies import ODD_TYPES, corpora
 
 TEXT = "severe pain in left arm"
 PAIN = Entity("ADR", (Fragment(7, 11),), 0.5)

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from support import counted, put, same_documents, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats import read, write
-from strategies import ODD_TYPES, corpora
+from support.formats import counted, put, same_documents, through
+from support.strategies import ODD_TYPES, corpora
 
 # As http://www.pubannotation.org/docs/annotation-format/ gives it.
 DOCUMENTED = """{

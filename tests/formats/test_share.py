@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from support import counted, extents, put, through
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats import read, write
-from strategies import ODD_TYPES, corpora
+from support.formats import counted, extents, put, through
+from support.strategies import ODD_TYPES, corpora
 
 TEXT = "pain in left arm and shoulder"
 PIECES = (Fragment(0, 12), Fragment(21, 29))

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import counted, mentions, put, through
 
+from gridner import files
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
-from gridner.formats import files, json_items, read, write
-from gridner.formats.words import document_of
-from gridner.sentences import Mention, align
-from strategies import ODD_TYPES, corpora, word_records
+from gridner.formats import read, write
+from gridner.formats._support import json_stream
+from gridner.formats._support.word_lists import document_of
+from gridner.text.sentences import Mention, align
+from support.formats import counted, mentions, put, through
+from support.strategies import ODD_TYPES, corpora, word_records
 
 Record = tuple[list[str], list[tuple[str, tuple[int, ...]]]]
 PAIN = {"sentence": ["pain", "in", "arm"], "ner": [{"index": [0, 2], "type": "ADR"}]}
@@ -111,7 +113,7 @@ def test_the_number_of_a_record_does_not_join_it_to_one_with_that_id(tmp_path: P
 def test_arrays_and_json_lines_are_taken_however_they_are_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, chunk: int
 ) -> None:
-    monkeypatch.setattr(json_items, "CHUNK", chunk)
+    monkeypatch.setattr(json_stream, "CHUNK", chunk)
     put(tmp_path, {"corpus.json": content})
     assert len(list(read(tmp_path / "corpus.json"))) == 2
 

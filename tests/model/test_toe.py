@@ -1,129 +1,26 @@
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoModel, BertConfig
 
-import reference
-from gridner.loss import cell_loss
-from gridner.model.convolution import Convolution
-from gridner.model.copredictor import CoPredictor
-from gridner.model.encoder import Encoder
-from gridner.model.toe import Batch, Toe
-from gridner.model.trem import Trem
-
-LABELS = 4
-
-
-@dataclass(frozen=True)
-class Setting:
-    rounds: int = 3
-    trem: bool = True
-    dilations: tuple[int, ...] = (1, 2, 3)
-    chained: bool = False
-    project: bool = True
-    layers: int = 1
-    maps: int = 4
-
-
-SETTINGS = {
-    "toe": Setting(),
-    "one round": Setting(rounds=1),
-    "four rounds": Setting(rounds=4),
-    "two dilations": Setting(rounds=2, dilations=(1, 2)),
-    "six maps": Setting(rounds=2, maps=6),
-    "mean of layers": Setting(rounds=1, layers=2),
-    "without trem": Setting(trem=False),
-    "w2ner": Setting(trem=False, chained=True, project=False),
-}
-
-
-def build(setting: Setting, dropout: float = 0.0) -> Toe:
-    torch.manual_seed(1)
-    width, channels, map_width = 12, 6, 3
-    config = BertConfig(
-        vocab_size=40,
-        hidden_size=8,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=dropout,
-    )
-    trem = Trem(
-        grid_width=channels * len(setting.dilations),
-        width=width,
-        maps=setting.maps,
-        map_width=map_width,
-        heads=3,
-        feedback=setting.rounds > 1,
-    )
-    model = Toe(
-        encoder=Encoder(
-            language_model=AutoModel.from_config(config, add_pooling_layer=False),  # type: ignore[no-untyped-call]
-            width=width,
-            layers=setting.layers,
-            dropout=dropout,
-        ),
-        convolution=Convolution(
-            width=width,
-            distance_width=5,
-            region_width=4,
-            channels=channels,
-            dilations=setting.dilations,
-            dropout=dropout,
-            chained=setting.chained,
-        ),
-        trem=trem if setting.trem else None,
-        predictor=CoPredictor(
-            grid_width=setting.maps * map_width if setting.trem else channels * len(setting.dilations),
-            width=width,
-            hidden=7,
-            biaffine=5,
-            labels=LABELS,
-            dropout=dropout,
-        ),
-        width=width,
-        rounds=setting.rounds,
-        project=setting.project,
-    ).double()
-    with torch.no_grad():  # no weight may stay where its part of the network is silent
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
-    return model.eval()
-
-
-def sentence(words: int, seed: int) -> tuple[list[int], list[list[int]]]:
-    """Pieces, and the places of each word's pieces."""
-    random = np.random.default_rng(seed)
-    pieces, places = [1], []
-    for _ in range(words):
-        count = int(random.integers(1, 4))
-        places.append(list(range(len(pieces), len(pieces) + count)))
-        pieces += random.integers(3, 40, size=count).tolist()
-    return [*pieces, 2], places
-
-
-def collate(sentences: list[tuple[list[int], list[list[int]]]]) -> Batch:
-    p = max(len(pieces) for pieces, _ in sentences)
-    n = max(len(words) for _, words in sentences)
-    m = max(len(word) for _, words in sentences for word in words)
-    ids, mask = torch.zeros(len(sentences), p, dtype=torch.long), torch.zeros(len(sentences), p, dtype=torch.bool)
-    places = torch.zeros(len(sentences), n, m, dtype=torch.long)
-    for row, (pieces, words) in enumerate(sentences):
-        ids[row, : len(pieces)], mask[row, : len(pieces)] = torch.tensor(pieces), True
-        for column, word in enumerate(words):
-            places[row, column] = torch.tensor(word + word[:1] * (m - len(word)))
-    return Batch(ids, mask, places, torch.tensor([len(words) for _, words in sentences]))
+from gridner.model.candidates import each_sentence, group
+from gridner.model.loss import cell_loss, word_loss
+from gridner.model.toe import Batch, Output, Toe, real_words
+from support import reference
+from support.networks import EVERY, LABELS, SETTINGS, Setting, build, collate, sentence
 
 
 def numpy_weights(model: Toe) -> dict[str, Any]:
     return {name: value.numpy() for name, value in model.state_dict().items()}
 
 
-EVERY = pytest.mark.parametrize("name", SETTINGS)
+def predict(model: Toe, batch: Batch) -> tuple[list[list[int]], torch.Tensor]:
+    """The candidate words of each sentence, and the scores of the grid over them."""
+    words, excess = model.read(batch)
+    chosen = (excess > 0) & real_words(words, batch.lengths)
+    sentences = list(each_sentence(words, chosen))
+    return [one.positions.tolist() for one in sentences], model.tag(*group(sentences))[-1]
 
 
 @EVERY
@@ -136,40 +33,53 @@ def test_the_model_equals_the_reference(name: str) -> None:
     states = model.encoder.language_model(input_ids=ids, output_hidden_states=True).hidden_states
     weights = numpy_weights(model)
     vectors = reference.encode(weights, [layer[0].numpy() for layer in states[-setting.layers :]], words)
+    places = [
+        place for place, word in enumerate(vectors) if not setting.candidates or reference.is_candidate(weights, word)
+    ]
     expected = reference.tag(
         weights,
-        vectors,
+        [vectors[place] for place in places],
+        places,
         rounds=setting.rounds,
         dilations=setting.dilations,
         heads=3,
         trem=setting.trem,
         chained=setting.chained,
     )
-    found = model(collate([(pieces, words)]))[0].numpy()
+    found_places, scores = predict(model, collate([(pieces, words)]))
+    found = scores[0].numpy()
+    assert found_places == [places]
+    assert len(places) == 7 or (setting.candidates and 2 <= len(places) < 7)
     assert np.abs(found).max() > 0.1
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
-@torch.no_grad()
-def assert_alone_as_together(network: torch.nn.Module, lengths: tuple[int, ...]) -> None:
-    sentences = [sentence(words, seed=words) for words in lengths]
-    together = network(collate(sentences))
-    for row, one in enumerate(sentences):
-        n = len(one[1])
-        torch.testing.assert_close(together[row, :n, :n], network(collate([one]))[0], atol=1e-10, rtol=0)
-
-
 @EVERY
+@torch.no_grad()
 def test_a_sentence_alone_and_among_neighbours_has_the_same_scores(name: str) -> None:
-    assert_alone_as_together(build(SETTINGS[name]), (1, 5, 9, 2))
+    model = build(SETTINGS[name])
+    sentences = [sentence(words, seed=words) for words in (1, 5, 9, 2)]
+    places, together = predict(model, collate(sentences))
+    for row, one in enumerate(sentences):
+        if not (m := len(places[row])):
+            continue  # a sentence without candidates has no grid
+        alone_places, alone = predict(model, collate([one]))
+        assert alone_places == [places[row]]
+        torch.testing.assert_close(together[row, :m, :m], alone[0], atol=1e-10, rtol=0)
 
 
 @EVERY
 def test_gradients_reach_every_parameter(name: str) -> None:
     model = build(SETTINGS[name]).train()
     batch = collate([sentence(6, seed=1), sentence(4, seed=2)])
+    gold_words = real_words(torch.zeros(2, 6, 1), batch.lengths)  # all are candidates
+    output = model([batch], [gold_words], cells=1000)
+    (grid,) = output.grids
     gold = torch.rand(2, 6, 6, LABELS, generator=torch.Generator().manual_seed(0)) < 0.3
-    cell_loss(model(batch), gold, batch.lengths).backward()  # type: ignore[no-untyped-call]
+    loss = cell_loss(grid.scores[-1], gold, grid.counts)
+    for log_odds in output.log_odds:
+        loss = loss + word_loss(log_odds, gold_words & (torch.arange(6) % 2 == 0), batch.lengths)
+    loss.backward()  # type: ignore[no-untyped-call]
     used = [19, *range(1, 4), *range(10, 13)]  # distances that occur among six words
     for parameter_name, parameter in model.named_parameters():
         if "embeddings" in parameter_name:
@@ -178,16 +88,21 @@ def test_gradients_reach_every_parameter(name: str) -> None:
         grad = parameter.grad[used] if "distances" in parameter_name else parameter.grad
         grad = grad[1:] if "regions" in parameter_name else grad
         assert torch.isfinite(grad).all(), parameter_name
-        if "bias_hh" not in parameter_name and "key" not in parameter_name:
+        if "bias_hh" not in parameter_name and "self.key.bias" not in parameter_name:  # softmax undoes a key's bias
             assert grad.abs().max() > 0, parameter_name
 
 
 def test_dropout_acts_in_training_only() -> None:
     model = build(Setting(), dropout=0.5)
     batch = collate([sentence(5, seed=1)])
-    assert torch.equal(model(batch), model(batch))
+
+    def scores() -> torch.Tensor:
+        output: Output = model([batch], [torch.ones(1, 5, dtype=torch.bool)], cells=1000)
+        return output.grids[0].scores
+
+    assert torch.equal(scores(), scores())
     model.train()
-    assert not torch.equal(model(batch), model(batch))
+    assert not torch.equal(scores(), scores())
 
 
 def test_grid_dropout_keeps_or_drops_whole_channels_of_a_sentence() -> None:
@@ -207,7 +122,7 @@ def test_grid_dropout_keeps_or_drops_whole_channels_of_a_sentence() -> None:
     )
     convolution.train()
     torch.manual_seed(5)
-    found = convolution._mlp_of_pairs(words, words)
+    found = convolution._mlp_of_pairs(words, words, torch.arange(4)[None])
     torch.manual_seed(5)
     kept = convolution.dropout(torch.ones(1, 1, concatenated.shape[-1], dtype=torch.double))
     torch.testing.assert_close(found, convolution.mlp(concatenated * kept.unsqueeze(2)))

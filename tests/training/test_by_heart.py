@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from gridner.config import read_config
+from gridner.corpus.splits import part_of
 from gridner.errors import Notes
 from gridner.formats import read
-from gridner.parts import part_of
 from gridner.training import Task, train
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -3,12 +3,12 @@ from collections import Counter
 import pytest
 
 from gridner.config import Config
+from gridner.corpus.splits import Part, part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
-from gridner.parts import Part, part_of
 from gridner.training.data import TrainingSet, is_discontinuous
-from gridner.training.runs import folds_of, hold_out
-from small import documents, part, tiny_config, word_pieces
+from gridner.training.many_runs import folds_of, hold_out
+from support.small import documents, part, tiny_config, word_pieces
 
 
 def training_set(of: Part | None = None, *, notes: Notes | None = None, config: Config | None = None) -> TrainingSet:

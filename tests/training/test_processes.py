@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_train import weights
+
+from support.training import weights
 
 PROGRAM = """
 import json, sys
 from dataclasses import replace
 from pathlib import Path
-from small import tiny_config
-from test_train import Watch, task
+from support.small import tiny_config
+from support.training import Watch, task
 from gridner.training import train
 
 config = tiny_config(epochs=5, batch_size=2, cells=60)
@@ -36,9 +37,9 @@ def threads():  # after those of the training, so what is left then is left whil
     names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
     (folder / f"threads-{os.environ['RANK']}").write_text("".join(names))
 
-from test_train import Watch, task
+from support.training import Watch, task
 from gridner.training import train
-from gridner.training.stopping import Stopped
+from gridner.training.interruption import Stopped
 
 folder, at = Path(sys.argv[1]), int(sys.argv[2])
 resume = at == 0

@@ -7,61 +7,30 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from safetensors.numpy import load_file
 
-from gridner.calibration import Calibration
-from gridner.checkpoint import ABOUT, WEIGHTS, read_checkpoint
+from gridner.corpus.gazetteer import Lexicon
+from gridner.corpus.splits import part_of
 from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, InUseError, Notes, OutputError, UsageError
 from gridner.formats import read
-from gridner.lexicon import Lexicon
-from gridner.parts import part_of
-from gridner.significance import spread
-from gridner.trained import TrainedModel
-from gridner.training import Task, train
+from gridner.inference.calibration import Calibration
+from gridner.inference.checkpoint import ABOUT, WEIGHTS, read_checkpoint
+from gridner.model.trained import TrainedModel
+from gridner.scoring.significance import spread
+from gridner.training import train
+from gridner.training.interruption import Stopped
 from gridner.training.loop import _set_rates
-from gridner.training.runs import folds_of, hold_out, summary, train_all
-from gridner.training.snapshot import State
-from gridner.training.stopping import Stopped
+from gridner.training.many_runs import folds_of, hold_out, summary, train_all
 from gridner.training.task import prepare
-from small import documents, part, tiny_config
-
-
-@dataclass
-class Watch:
-    """Remembers the losses and does something at a step."""
-
-    at: int = -1
-    then: Callable[[], object] = lambda: None
-    losses: list[float] = field(default_factory=list)
-    began: int = -1
-
-    def begin(self, state: State, steps: int) -> None:
-        self.began = state.epoch * steps + state.step
-
-    def step(self, state: State, steps: int, loss: float) -> None:
-        self.losses.append(loss)
-        if len(self.losses) == self.at:
-            self.then()
-
-    def epoch(self, state: State) -> None:
-        pass
-
-
-def task(output: Path, **settings: object) -> Task:
-    return Task(config=tiny_config(**settings), train=part(), dev=part(), output=output, command="gridner train …")
-
-
-def weights(folder: Path) -> dict[str, bytes]:
-    return {name: tensor.tobytes() for name, tensor in load_file(folder / WEIGHTS).items()}
+from support.small import documents, part, tiny_config
+from support.training import Watch, task, weights
 
 
 def test_a_model_directory_has_all_that_belongs_to_it(tmp_path: Path) -> None:
@@ -145,7 +114,7 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(tmp_path: Path, at: i
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from test_train import Watch, task
+from support.training import Watch, task
 from gridner.training import train
 at = int(sys.argv[2])
 train(task(Path(sys.argv[1]), snapshot_minutes=1e-9), watcher=Watch(at, lambda: os.kill(os.getpid(), signal.SIGKILL)))
@@ -282,18 +251,6 @@ def test_scores_are_calibrated_on_dev_where_it_has_enough(tmp_path: Path) -> Non
     assert model.checkpoint.config.decoding.threshold != 0.5
     assert "## What a score means" in model.card
     assert TrainedModel.load(tmp_path / "plain").checkpoint.calibration == Calibration()
-
-
-def test_the_average_of_the_weights_is_kept_and_survives_a_stop(tmp_path: Path) -> None:
-    settings = {"average": 0.9, "epochs": 3}
-    for name, wanted in (("plain", {"epochs": 3}), ("whole", settings)):
-        train(replace(task(tmp_path / name, **wanted), dev=None))
-    watch = Watch(10, lambda: os.kill(os.getpid(), signal.SIGINT))
-    with pytest.raises(Stopped):
-        train(replace(task(tmp_path / "stopped", **settings), dev=None), watcher=watch)
-    train(replace(task(tmp_path / "stopped", **settings), dev=None), resume=True)
-    assert weights(tmp_path / "whole") == weights(tmp_path / "stopped")
-    assert weights(tmp_path / "whole") != weights(tmp_path / "plain")
 
 
 def test_frozen_embeddings_stay_and_all_else_learns(tmp_path: Path) -> None:

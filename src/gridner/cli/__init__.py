@@ -9,7 +9,21 @@ import sys
 
 import typer
 
-from gridner.cli import convert, evaluate, experiment, export, info, predict, report, serve, show, stats, train, tune
+from gridner.cli import (
+    convert,
+    evaluate,
+    experiment,
+    export,
+    info,
+    predict,
+    pretrain,
+    report,
+    serve,
+    show,
+    stats,
+    train,
+    tune,
+)
 from gridner.errors import GridnerError, printable
 
 app = typer.Typer(
@@ -28,6 +42,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("compare")(evaluate.compare)
 app.command("report")(report.report)
 app.command("train")(train.train)
+app.command("pretrain")(pretrain.pretrain)
 app.command("tune")(tune.tune)
 app.command("experiment")(experiment.experiment)
 app.command("export")(export.export)

@@ -18,12 +18,12 @@ from rich.measure import Measurement
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from gridner.cores import usable_cores
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError, plural, printable
+from gridner.errors import Notes, UsageError, need, plural, printable
 from gridner.formats import FORMATS, read, read_ids
-from gridner.sentences import with_sentences
-from gridner.split import split_lines
+from gridner.inference.cores import usable_cores
+from gridner.text.sentences import with_sentences
+from gridner.text.splitting import split_lines
 
 SHOWN_PLACES = 5
 CONTROL = re.compile(r"[\x7f-\x9f]")  # what JSON leaves as it is, and terminals obey
@@ -206,14 +206,10 @@ def print_table(table: Table, caption: str = "") -> None:
         console.print()
 
 
-def check_training() -> None:
-    """A missing library is the user's business, said in a line."""
-    try:
-        import accelerate  # noqa: F401
-        import matplotlib  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is missing, expected the extra for training: pip install 'gridner[train]'"
-        ) from None
+def prepare_training() -> None:
+    """Check that the libraries for training are installed, and let this process keep the memory that it frees."""
+    for library in ("accelerate", "matplotlib", "torch", "transformers"):
+        need(library, "train")
+    from gridner.training.cpu import keep_freed_memory
+
+    keep_freed_memory()

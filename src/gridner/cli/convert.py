@@ -23,9 +23,9 @@ from gridner.cli.common import (
     print_json,
     print_notes,
 )
+from gridner.corpus.flattening import simplified
 from gridner.documents import Document
 from gridner.errors import Notes
-from gridner.flat import simplified
 from gridner.formats import write
 
 

@@ -30,8 +30,8 @@ from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
 if TYPE_CHECKING:
-    from gridner.evaluate import Evaluation
-    from gridner.significance import Interval
+    from gridner.scoring.evaluation import Evaluation
+    from gridner.scoring.significance import Interval
 
 GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The right answers.")]
 PredictedFormatOption = Annotated[
@@ -82,11 +82,10 @@ def evaluate(
         gridner evaluate gold predictions --format brat --report report.html
 
     """
-    from gridner.cli.report import write_report
-    from gridner.evaluate import evaluate as score
-    from gridner.formats.files import check_output
-    from gridner.report import evaluation_json
-    from gridner.significance import bootstrap
+    from gridner.files import check_output
+    from gridner.scoring.evaluation import evaluate as score
+    from gridner.scoring.serialization import evaluation_json
+    from gridner.scoring.significance import bootstrap
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
@@ -98,7 +97,9 @@ def evaluate(
     found = answers_of(golds, predicted, reading, pred_format, notes)
     result = score(golds, found)
     if report is not None:
-        write_report(
+        from gridner.view.report_file import write_report
+
+        written = write_report(
             report,
             golds,
             {predicted.name: found},
@@ -109,6 +110,7 @@ def evaluate(
             seed=seed,
             force=force,
         )
+        typer.echo(str(written), err=True)
     intervals = {name: bootstrap(result, name, unit=unit, rounds=rounds, seed=seed) for name in result.slices}
     if as_json:
         data = evaluation_json(result)
@@ -149,8 +151,8 @@ def compare(
         gridner compare gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl
 
     """
-    from gridner.evaluate import evaluate as score
-    from gridner.significance import compare as compare_slice
+    from gridner.scoring.evaluation import evaluate as score
+    from gridner.scoring.significance import compare as compare_slice
 
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
@@ -187,14 +189,14 @@ def answers_of(
     gold: Sequence[Document], predicted: Path, reading: Reading, pred_format: str | None, notes: Notes
 ) -> list[Document]:
     """The predictions for the gold documents, in their order."""
-    from gridner.evaluate import pair
+    from gridner.scoring.evaluation import pair
 
     how = replace(reading, format=pred_format or reading.format)
     return [answer for _, answer in pair(gold, how.documents(predicted, notes, what="read", known=gold))]
 
 
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:
-    from gridner.report import ERROR_LABELS, error_shares
+    from gridner.scoring.serialization import ERROR_LABELS, error_shares
 
     table = new_table("exact match", "P", "R", "F1", "95 % of F1", "gold", "pred", "right")
     for name in result.slices:

@@ -21,12 +21,12 @@ from gridner.cli.common import (
     SettingsOption,
     TrainLexiconOption,
     TypesOption,
-    check_training,
+    prepare_training,
     print_notes,
 )
-from gridner.cli.live import Live
+from gridner.cli.train_progress import Live
+from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import GridnerError, Notes, UsageError
-from gridner.lexicon import Lexicon, read_lexicon
 
 if TYPE_CHECKING:
     from gridner.experiment.study import Study
@@ -96,12 +96,12 @@ def experiment(
         gridner experiment comparison --data cadec --format w2ner --config cadec --paper cadec --output study
 
     """
-    check_training()
+    prepare_training()
     from gridner.config import read_config
-    from gridner.experiment.experiments import EXPERIMENTS, check_call, run_experiment
+    from gridner.corpus.splits import part_of
+    from gridner.experiment.registry import EXPERIMENTS, check_call, run_experiment
     from gridner.experiment.study import Study
-    from gridner.parts import part_of
-    from gridner.training.stopping import Stopped
+    from gridner.training.interruption import Stopped
 
     more = [name for name in names if name.isdigit() and seeds is not None]  # --seeds 1 2 3 leaves 2 and 3 here
     wanted = [name for name in names if name not in more]

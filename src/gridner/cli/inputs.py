@@ -13,8 +13,8 @@ import typer
 from gridner.cli.common import Reading, progress
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, UsageError
-from gridner.formats.files import SKIPPED, STANDARD_INPUT, Source, is_empty, read_text
-from gridner.formats.files import reading as errors_of
+from gridner.files import SKIPPED, STANDARD_INPUT, Source, is_empty, read_text
+from gridner.files import reading as errors_of
 from gridner.formats.folders import files_under
 
 STDIN = "-"

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from gridner.cli.answers import found_by, identity, of_those_left, write_answers
 from gridner.cli.common import (
     FORMAT_NAMES,
     READ_FORMATS,
@@ -26,7 +25,8 @@ from gridner.cli.common import (
     type_names,
 )
 from gridner.cli.inputs import input_of
-from gridner.cli.ray import answers_of_ray, is_table, write_table
+from gridner.cli.predict_output import found_by, identity, of_those_left, write_answers
+from gridner.cli.predict_ray import answers_of_ray, is_table, write_table
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
@@ -112,7 +112,7 @@ def predict(
     _check_options(pre_annotate, output, as_json, engine, {"--resume": resume, "--force": force, "--to": to != "auto"})
     if address is not None and engine != "ray":
         raise UsageError("--address without --engine ray, expected both or neither")
-    from gridner.bulk import Task
+    from gridner.inference.parallel import Task
 
     task = Task(
         model=model,
@@ -188,7 +188,7 @@ def _pre_annotate(
     reading: Reading,
     notes: Notes,
 ) -> None:
-    from gridner.formats.files import Source
+    from gridner.files import Source
     from gridner.formats.folders import files_under
     from gridner.formats.preannotate import add_to
     from gridner.locking import only_process

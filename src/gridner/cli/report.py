@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 import typer
 
@@ -22,8 +22,7 @@ from gridner.cli.common import (
     sentence_progress,
 )
 from gridner.cli.evaluate import GoldArgument, PredictedFormatOption, SeedOption, UnitOption, answers_of
-from gridner.documents import Document
-from gridner.errors import Notes, UsageError, plural
+from gridner.errors import Notes, UsageError
 
 
 def report(
@@ -69,7 +68,8 @@ def report(
         gridner report gold predictions --no-text --output to-share.html
 
     """
-    from gridner.formats.files import check_output
+    from gridner.files import check_output
+    from gridner.view.report_file import write_report
 
     check_output(output, folder=False, force=force)
     notes = Notes()
@@ -78,19 +78,22 @@ def report(
     paths = [predicted] if second is None else [predicted, second]
     golds = list(reading.documents(gold, notes, what="read"))
     found = [answers_of(golds, path, reading, pred_format, notes) for path in paths]
-    write_report(
-        output,
-        golds,
-        dict(zip(names, found, strict=True)),
-        title=title or f"{' and '.join(names)} against {gold.name}",
-        own_title=bool(title),
-        no_text=no_text,
-        model=model,
-        unit=unit,
-        rounds=rounds,
-        seed=seed,
-        force=force,
-    )
+    with sentence_progress("grids") if model is not None else nullcontext(lambda: None) as each:
+        written = write_report(
+            output,
+            golds,
+            dict(zip(names, found, strict=True)),
+            title=title or f"{' and '.join(names)} against {gold.name}",
+            own_title=bool(title),
+            no_text=no_text,
+            model=model,
+            unit=unit,
+            rounds=rounds,
+            seed=seed,
+            force=force,
+            each=each,
+        )
+    typer.echo(str(written), err=True)
     print_notes(notes)
 
 
@@ -105,52 +108,3 @@ def told_apart(a: Path, b: Path) -> list[str]:
         while min(len(one), len(other)) > 1 and one[end] == other[end]:
             del one[end], other[end]
     return ["/".join(one), "/".join(other)]
-
-
-def write_report(
-    output: Path,
-    golds: Sequence[Document],
-    found: Mapping[str, Sequence[Document]],
-    *,
-    title: str,
-    own_title: bool = False,
-    no_text: bool = False,
-    model: Path | None = None,
-    unit: Literal["sentence", "document"] = "sentence",
-    rounds: int = 1000,
-    seed: int = 0,
-    force: bool = False,
-) -> None:
-    """Write the page of what one or two systems found, and say where it is.
-
-    Without text neither the names of files nor a title that was not asked for are in it.
-    """
-    from gridner.formats.files import write_text, write_whole
-    from gridner.report_html import Report, page
-
-    names = tuple("AB"[: len(found)]) if no_text else tuple(map(_as_text, found))
-    built = Report(names, with_text=not no_text)
-    grids = _grids(model, golds) if model is not None else [None] * len(golds)
-    for document, seen, *answers in zip(golds, grids, *found.values(), strict=True):
-        built.add(document, answers, seen)
-    heading = "A gridner report" if no_text and not own_title else title
-    text = page(_as_text(heading), built.data(unit=unit, rounds=rounds, seed=seed))
-    write_whole(output, lambda part: write_text(part, text), folder=False, force=force)
-    typer.echo(f"{output}: {plural(len(built.sentences), 'sentence')}, {len(text) / 2**20:.1f} MB", err=True)
-
-
-def _as_text(name: str) -> str:
-    """A name that any file can have: one that is not UTF-8 comes with halves of characters."""
-    return name.encode("utf-8", "replace").decode("utf-8")
-
-
-def _grids(model: Path, golds: Sequence[Document]) -> Iterator[list[list[dict[str, Any]]]]:
-    """How a model sees the sentences of each document."""
-    from gridner.grid import grids
-    from gridner.loading import load
-    from gridner.sentences import sentences_of
-
-    recognizer = load(model)
-    with sentence_progress("grids") as one:
-        for document in golds:
-            yield grids(recognizer, sentences_of(document), each=one)

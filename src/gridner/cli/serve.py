@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gridner.errors import UsageError
+from gridner.errors import UsageError, needs
 
 TOKEN = "GRIDNER_TOKEN"  # noqa: S105
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -54,16 +54,12 @@ def serve(
         curl -s localhost:8000/v1/recognize -H 'Content-Type: application/json' -d '{"text": "rod and cone cells"}'
 
     """
-    try:
-        from gridner.web.server import run
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is missing, expected the extra for the service: pip install 'gridner[serve]'"
-        ) from None
-    from gridner.about import about_model
-    from gridner.loading import SHIPPED, load
-    from gridner.web.app import Service
-    from gridner.web.limits import Limits
+    with needs("serve"):
+        from gridner.service.server import run
+    from gridner.inference.loading import SHIPPED, load
+    from gridner.inference.model_info import about_model
+    from gridner.service.app import Service
+    from gridner.service.limits import Limits
 
     limits = Limits(body_bytes=max_body, texts=max_texts, characters=max_characters, seconds=max_seconds, queue=queue)
     token = os.environ.get(TOKEN)

@@ -75,7 +75,7 @@ def show(
     from rich.console import Console
     from rich.terminal_theme import MONOKAI
 
-    from gridner.formats.files import check_output, write_text, write_whole
+    from gridner.files import check_output, write_text, write_whole
 
     if svg is not None:
         check_output(svg, folder=False, force=force)
@@ -97,7 +97,7 @@ def show_document(
     """A document's sentences with their entities; a type keeps its colour in the palette."""
     from rich.text import Text
 
-    from gridner.draw import blocks, draw
+    from gridner.view.draw import blocks, draw
 
     console.rule(Text(document.id, style="bold"), align="left", style="dim")
     left_out = 0

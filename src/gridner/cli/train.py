@@ -24,18 +24,19 @@ from gridner.cli.common import (
     SettingsOption,
     TrainLexiconOption,
     TypesOption,
-    check_training,
     new_table,
+    prepare_training,
     print_notes,
     print_table,
+    sentence_progress,
 )
 from gridner.cli.evaluate import slice_label
-from gridner.cli.live import Live
+from gridner.cli.train_progress import Live
+from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import Notes, UsageError
-from gridner.lexicon import Lexicon, read_lexicon
 
 if TYPE_CHECKING:
-    from gridner.parts import Part
+    from gridner.corpus.splits import Part
     from gridner.training.task import Task
 
 DEV_SHARE = 0.1
@@ -103,10 +104,10 @@ def train(
     if seeds is not None:
         changes.append(f"train.seeds=[{seeds}]")
     chosen = read_config(config, changes)
-    check_training()
-    from gridner.parts import part_of
-    from gridner.training.runs import folds_of, hold_out, summary, train_all
-    from gridner.training.stopping import Stopped
+    prepare_training()
+    from gridner.corpus.splits import part_of
+    from gridner.training.interruption import Stopped
+    from gridner.training.many_runs import folds_of, hold_out, summary, train_all
     from gridner.training.task import Task
 
     notes = Notes()
@@ -191,24 +192,27 @@ def _share(dev: str) -> float | None:
 
 
 def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task], *, no_text: bool) -> None:
-    from gridner.cli.report import write_report
-    from gridner.evaluate import pair
     from gridner.formats import read
+    from gridner.scoring.evaluation import pair
+    from gridner.view.report_file import write_report
 
     for run in runs:
         task = next(task for name, task in tasks.items() if run == name or not name or run.startswith(f"{name}/"))
         folder, golds = output / run, task.dev.documents if task.dev is not None else ()
         known = {document.id: document.text for document in golds}
         found = [answer for _, answer in pair(golds, read(folder / "dev.jsonl", texts=known))]
-        write_report(
-            folder / "report.html",
-            golds,
-            {"dev": found},
-            title=f"{folder.name} on dev",
-            no_text=no_text,
-            model=folder,
-            force=True,
-        )
+        with sentence_progress("grids") as each:
+            written = write_report(
+                folder / "report.html",
+                golds,
+                {"dev": found},
+                title=f"{folder.name} on dev",
+                no_text=no_text,
+                model=folder,
+                force=True,
+                each=each,
+            )
+        typer.echo(str(written), err=True)
 
 
 def _print_notes(of_runs: Mapping[str, Notes]) -> None:

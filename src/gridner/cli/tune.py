@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,10 +29,10 @@ from gridner.cli.common import (
 from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
+    from gridner.corpus.splits import Part
     from gridner.documents import Document
-    from gridner.evaluate import Evaluation
-    from gridner.parts import Part
-    from gridner.recognizer import Recognizer
+    from gridner.inference.recognizer import Recognizer
+    from gridner.scoring.evaluation import Evaluation
 
 
 def tune(
@@ -66,13 +67,13 @@ def tune(
         gridner tune --model model --dev corpus/dev --lexicon none --output model-without-names
 
     """
-    from gridner.card import card_of
-    from gridner.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
-    from gridner.formats.files import check_output, write_text, write_whole
-    from gridner.loading import SHIPPED, load
-    from gridner.parts import part_of
-    from gridner.report import evaluation_json
-    from gridner.tuning import Replayed, answers, as_trained, evaluation_of, predictions, settled
+    from gridner.corpus.splits import part_of
+    from gridner.files import check_output, write_text, write_whole
+    from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
+    from gridner.inference.loading import SHIPPED, load
+    from gridner.inference.model_card import card_of
+    from gridner.inference.tuning import Replayed, answers, as_trained, evaluation_of, predictions, settled
+    from gridner.scoring.serialization import evaluation_json
 
     folder = SHIPPED if model is None else model
     check_output(output, folder=True, force=force)
@@ -115,8 +116,9 @@ def tune(
     }
     checkpoint = replace(checkpoint, training=facts)
 
-    def copy_network(path: Path) -> None:
-        shutil.copyfile(folder / checkpoint.network, path)
+    def copy_network(paths: Sequence[Path]) -> None:
+        for name, path in zip(checkpoint.network, paths, strict=True):
+            shutil.copyfile(folder / name, path)
 
     write_checkpoint(
         output, checkpoint, tokenizer=pieces.tokenizer, write_network=copy_network, card=card_of(checkpoint)

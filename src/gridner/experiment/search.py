@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from statistics import fmean
 
 from gridner.config import Config
-from gridner.experiment import tables
-from gridner.experiment.figure import Bars
-from gridner.experiment.rows import SEARCH, Changes, changed, chosen
+from gridner.experiment import paper_tables
+from gridner.experiment.bar_chart import Bars
+from gridner.experiment.markdown_table import Cell, Table
+from gridner.experiment.paper_tables import Outcome
 from gridner.experiment.study import BASE, Study
 from gridner.experiment.systems import System
-from gridner.experiment.table import Cell, Table
-from gridner.experiment.tables import Outcome
-from gridner.tuning import choice
+from gridner.experiment.variants import SEARCH, Changes, changed, chosen
+from gridner.inference.tuning import choice
 
 Plan = tuple[Mapping[str, Config], int]  # trainings by name, and how many more there will be
 Kept = dict[str, str]  # of each set the value that was chosen, by its label; none where what was before is better
@@ -48,11 +48,11 @@ def run_search(study: Study) -> Outcome:
             f"{run}{' ← chosen' if run == best else ''}",
             system.runs_on(study.scored),
             None if score is None else 100 * score,
-            *(cell for part in study.scored for cell in tables.score_cells(system, part)),
+            *(cell for part in study.scored for cell in paper_tables.score_cells(system, part)),
         ]
         for run, (system, score) in tried.items()
     ]
-    columns = ["", "runs", "chosen by", *(name for part in study.scored for name in tables.score_columns(part))]
+    columns = ["", "runs", "chosen by", *(name for part in study.scored for name in paper_tables.score_columns(part))]
     settings = {path: value for name, label in kept.items() for path, value in SEARCH[name][label].items()}
     said = " ".join(f"--set {path}={value}" for path, value in settings.items())
     notes = (

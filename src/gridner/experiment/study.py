@@ -15,16 +15,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
+from gridner.corpus.gazetteer import Lexicon
+from gridner.corpus.splits import Part
 from gridner.errors import GridnerError, InUseError, Notes, OutputError, UsageError
-from gridner.experiment.keeping import Again, kept, recall
-from gridner.experiment.paper import Corpus
+from gridner.experiment.kept_predictions import Again, kept, recall
+from gridner.experiment.paper_results import Corpus
 from gridner.experiment.systems import SCORED, System, runs_below, system_of
-from gridner.lexicon import Lexicon
-from gridner.loading import load
-from gridner.parts import Part
-from gridner.recognizer import Recognizer
+from gridner.inference.checkpoint import ABOUT, read_checkpoint
+from gridner.inference.loading import load
+from gridner.inference.recognizer import Recognizer
 
 if TYPE_CHECKING:
     from gridner.training.loop import Watcher
@@ -72,8 +72,8 @@ class Study:
 
     def train(self, wanted: Mapping[str, Config]) -> dict[str, list[Path]]:
         """The folders of all finished runs, by name: each of the settings with every seed. Failures are kept aside."""
+        from gridner.training.interruption import Stopped
         from gridner.training.run import train
-        from gridner.training.stopping import Stopped
 
         new = {name: config for name, config in wanted.items() if name not in self.planned}
         self.plan(new, unnamed=-min(self.unnamed, len(new)))
@@ -134,7 +134,7 @@ class Study:
 
     def _check(self, wanted: Mapping[str, Config]) -> None:
         """Documents that make no sense, folders of other runs and encoders that are not to be had are found now."""
-        from gridner.model.hub import encoder_path
+        from gridner.model.encoder_files import encoder_path
         from gridner.training.snapshot import read_state
         from gridner.training.task import SNAPSHOT, finished, identity_of
 

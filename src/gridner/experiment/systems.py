@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gridner.corpus.splits import Part
 from gridner.documents import Document
 from gridner.errors import FormatError, GridnerError, MismatchError
-from gridner.evaluate import ALL, Evaluation, pair
 from gridner.formats import read
-from gridner.parts import Part
-from gridner.report import error_shares
-from gridner.significance import Spread, spread
-from gridner.tuning import evaluation_of
+from gridner.inference.tuning import evaluation_of
+from gridner.scoring.evaluation import ALL, Evaluation, pair
+from gridner.scoring.serialization import error_shares
+from gridner.scoring.significance import Spread, spread
 
 SCORED = ("dev", "test")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError, plural
+from gridner.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
 from gridner.formats import (
     bigbio,
     bioc,
@@ -28,9 +29,7 @@ from gridner.formats import (
     share,
     w2ner,
 )
-from gridner.formats.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
 from gridner.formats.folders import names_under
-from gridner.table import schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,7 @@ def check_write(path: str | Path, format: str = "auto", *, force: bool = False) 
     path = Path(path)
     name = _known(_to_write(path) if format == "auto" else format)
     if name == "parquet":
-        schema()  # where pyarrow is missing, this says so
+        parquet.schema()  # where pyarrow is missing, this says so
     check_output(path, folder=FORMATS[name].folder, force=force)
 
 

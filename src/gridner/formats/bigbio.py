@@ -19,13 +19,13 @@ from typing import Any
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, plural
-from gridner.formats.files import Source, check_not_empty
+from gridner.files import Source, check_not_empty
+from gridner.formats._support.entity_ids import identifiers
+from gridner.formats._support.json_stream import items
+from gridner.formats._support.lost_information import note_losses
+from gridner.formats._support.offsets import check_text, fragments_from
+from gridner.formats._support.passages import text_of
 from gridner.formats.folders import data_files
-from gridner.formats.identifiers import identifiers
-from gridner.formats.json_items import items
-from gridner.formats.losses import note_losses
-from gridner.formats.offsets import check_text, fragments_from
-from gridner.formats.passages import text_of
 
 META = "bigbio"
 CONCEPT = ("db_name", "db_id")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import (
+from gridner.files import (
     Line,
     Source,
     check_not_empty,
@@ -24,9 +24,9 @@ from gridner.formats.files import (
     read_text,
     write_text,
 )
+from gridner.formats._support.lost_information import note_losses
+from gridner.formats._support.offsets import check_text, fragments_from
 from gridner.formats.folders import by_name, files_under, in_any_case, names_under
-from gridner.formats.losses import note_losses
-from gridner.formats.offsets import check_text, fragments_from
 
 IDENTIFIER = r"T[^\s:;]+"
 TEXT_BOUND = re.compile(

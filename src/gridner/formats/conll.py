@@ -19,10 +19,10 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Line, Source, read_lines
+from gridner.files import Line, Source, read_lines
+from gridner.formats._support.word_lists import Record, document_of, sentences_for
 from gridner.formats.folders import numbered_files
-from gridner.formats.words import Record, document_of, sentences_for
-from gridner.sentences import Mention, Sentence
+from gridner.text.sentences import Mention, Sentence
 
 START = "-DOCSTART-"
 NO_ID = ("-X-", "O")  # what stands in a column of the line that starts a document

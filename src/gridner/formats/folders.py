@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gridner.errors import FormatError
-from gridner.formats.files import Source
+from gridner.files import Source
 
 READ_ALREADY = "link to a folder that is read already, left out"
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, plural
-from gridner.formats.files import Line, Source, read_lines
+from gridner.files import Line, Source, read_lines
+from gridner.formats._support.word_lists import document_of, sentences_for
 from gridner.formats.folders import numbered_files
-from gridner.formats.words import document_of, sentences_for
-from gridner.sentences import Mention
+from gridner.text.sentences import Mention
 
 MENTION = re.compile(r"(\d{1,9}(?:,\d{1,9})*) (\S.*)")
 

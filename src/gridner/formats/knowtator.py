@@ -14,8 +14,8 @@ from xml.etree.ElementTree import Element, ParseError
 
 from gridner.documents import Entity
 from gridner.errors import FormatError, Notes
-from gridner.formats.files import Source, read_bytes
-from gridner.formats.offsets import check_text, fragments_from
+from gridner.files import Source, read_bytes
+from gridner.formats._support.offsets import check_text, fragments_from
 
 
 def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:

@@ -20,13 +20,13 @@ from typing import Any
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Source, check_not_empty
+from gridner.files import Source, check_not_empty
+from gridner.formats._support.entity_ids import identifiers
+from gridner.formats._support.joined_annotations import groups
+from gridner.formats._support.json_stream import items
+from gridner.formats._support.lost_information import note_losses
+from gridner.formats._support.offsets import check_text, fragments_from, from_utf16
 from gridner.formats.folders import numbered_files
-from gridner.formats.groups import groups
-from gridner.formats.identifiers import identifiers
-from gridner.formats.json_items import items
-from gridner.formats.losses import note_losses
-from gridner.formats.offsets import check_text, fragments_from, from_utf16
 
 FRAGMENT, META = "fragment", "labelstudio"
 NAMES = {"from_name": "label", "to_name": "text", "type": "labels"}  # as in Label Studio's own NER template

@@ -1,16 +1,26 @@
-"""Parquet, a table with a row for each entity: only written, as it has no texts. `gridner.table` has its columns."""
+"""Parquet, a table with a row for each entity: only written, as it has no texts.
+
+`gridner.integrations.tables` has the same table for pandas and Arrow.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from gridner.documents import Document
-from gridner.errors import FormatError, Notes
-from gridner.formats.files import Source
-from gridner.formats.losses import note_losses
-from gridner.table import arrow_batches, schema
+from gridner.documents import Document, covered_text, extent
+from gridner.errors import FormatError, Notes, need
+from gridner.files import Source
+from gridner.formats._support.lost_information import note_losses
+
+if TYPE_CHECKING:
+    import pyarrow  # type: ignore[import-untyped]
+
+COLUMNS = ("document", "type", "start", "end", "fragments", "text", "discontinuous", "score", "id")
+ROWS = 10_000  # of a part of a Parquet file, the most that are in memory
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -37,3 +47,53 @@ def _counted(documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
         if not document.entities:
             notes.add("document without entities, not in the table", document.id)
         yield document
+
+
+def rows(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
+    """A row for each entity, in the order of the documents, with the keys of `COLUMNS`.
+
+    `start` and `end` are those of the whole entity, `fragments` a list of [start, end]. `discontinuous` is whether more
+    than white space parts its fragments. `score` and `id` may be None.
+    """
+    for document in documents:
+        for entity in document.entities:
+            yield {
+                "document": document.id,
+                "type": entity.type,
+                "start": entity.start,
+                "end": entity.end,
+                "fragments": [[part.start, part.end] for part in entity.fragments],
+                "text": covered_text(document.text, entity.fragments),
+                "discontinuous": len(extent(document.text, entity)) > 1,
+                "score": None if entity.score is None else float(entity.score),
+                "id": entity.id,
+            }
+
+
+def spreadsheet_text(text: str) -> str:
+    """Return text for a cell of a CSV file: an apostrophe stands before what a spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+
+
+def arrow_batches(documents: Iterable[Document]) -> Iterator[pyarrow.RecordBatch]:
+    """The same in parts of at most `ROWS` rows, one at a time in memory."""
+    arrow, columns = need("pyarrow", "table"), schema()
+    every = rows(documents)
+    while some := list(islice(every, ROWS)):
+        yield arrow.RecordBatch.from_pylist(some, schema=columns)
+
+
+def schema() -> pyarrow.Schema:
+    """The columns: none but `score` and `id` has missing values."""
+    arrow = need("pyarrow", "table")
+    number, text = arrow.int64(), arrow.string()
+    types = {
+        "start": number,
+        "end": number,
+        "fragments": arrow.list_(arrow.list_(number)),
+        "discontinuous": arrow.bool_(),
+        "score": arrow.float64(),
+    }
+    return arrow.schema(
+        [arrow.field(name, types.get(name, text), nullable=name in ("score", "id")) for name in COLUMNS]
+    )

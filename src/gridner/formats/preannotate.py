@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import Notes
+from gridner.files import read_bytes, write_whole
 from gridner.formats.brat import brat_name, entity_line
-from gridner.formats.files import read_bytes, write_whole
 
 LINE_END = re.compile(r"[\r\n]+")
 NUMBERED = re.compile(r"(?<![^\W_])([A-Z#])(\d{1,1000})(?!\w)")

@@ -19,13 +19,13 @@ from typing import Any
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats.files import Source, check_not_empty, file_for, write_text
+from gridner.files import Source, check_not_empty, file_for, write_text
+from gridner.formats._support.entity_ids import identifiers
+from gridner.formats._support.joined_annotations import groups
+from gridner.formats._support.json_stream import items
+from gridner.formats._support.lost_information import note_losses
+from gridner.formats._support.offsets import fragments_from
 from gridner.formats.folders import data_files
-from gridner.formats.groups import groups
-from gridner.formats.identifiers import identifiers
-from gridner.formats.json_items import items
-from gridner.formats.losses import note_losses
-from gridner.formats.offsets import fragments_from
 
 CHAIN, FRAGMENT, SCORE, META = "_lexicallyChainedTo", "_FRAGMENT", "score", "pubannotation"
 SOURCE = ("sourcedb", "sourceid", "divid")

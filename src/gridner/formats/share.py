@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
-from gridner.formats import knowtator
-from gridner.formats.files import (
+from gridner.files import (
     Line,
     Source,
     check_not_empty,
@@ -27,9 +26,10 @@ from gridner.formats.files import (
     read_text,
     write_text,
 )
+from gridner.formats import knowtator
+from gridner.formats._support.lost_information import note_losses
+from gridner.formats._support.offsets import fragments_from
 from gridner.formats.folders import by_name, files_under, names_under
-from gridner.formats.losses import note_losses
-from gridner.formats.offsets import fragments_from
 
 TYPE = "Disease_Disorder"
 XML_SUFFIXES = (".txt.knowtator.xml", ".knowtator.xml", ".xml")

@@ -15,11 +15,11 @@ from typing import Any
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, plural
-from gridner.formats.files import Source
+from gridner.files import Source
+from gridner.formats._support.json_stream import items
+from gridner.formats._support.word_lists import Record, document_of, sentences_for
 from gridner.formats.folders import numbered_files
-from gridner.formats.json_items import items
-from gridner.formats.words import Record, document_of, sentences_for
-from gridner.sentences import Mention
+from gridner.text.sentences import Mention
 
 
 def read(source: Source) -> Iterator[Document]:

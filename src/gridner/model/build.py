@@ -6,6 +6,7 @@ from torch import nn
 
 from gridner.config import ModelConfig
 from gridner.errors import UsageError
+from gridner.model.candidates import CandidateHead
 from gridner.model.convolution import Convolution
 from gridner.model.copredictor import CoPredictor
 from gridner.model.encoder import Encoder
@@ -29,6 +30,8 @@ def build(config: ModelConfig, *, language_model: nn.Module, labels: int) -> Toe
         maps=config.maps,
         map_width=config.map_width,
         heads=config.heads,
+        dropout=config.trem_dropout,
+        residual=config.residual,
         feedback=config.rounds > 1,
     )
     predictor = CoPredictor(
@@ -44,6 +47,7 @@ def build(config: ModelConfig, *, language_model: nn.Module, labels: int) -> Toe
         encoder=Encoder(
             language_model=language_model, width=config.width, layers=config.layers, dropout=config.word_dropout
         ),
+        candidates=CandidateHead(width=config.width) if config.candidates else None,
         convolution=Convolution(
             width=config.width,
             distance_width=config.distance_width,

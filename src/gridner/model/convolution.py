@@ -12,10 +12,14 @@ from torch.nn import functional
 
 DISTANCES = 20  # of E^wp: 0 for padding, 1–9 and 10–18 for i − j by powers of two and sign, 19 for the word itself
 REGIONS = 3  # of E^gp: padding, upper triangle, lower triangle with the diagonal
+FARTHEST = 256  # words apart; larger distances share its bucket
 
 
 class Convolution(nn.Module):
     """Subject and object words → the grid Q."""
+
+    bucket_of: Tensor
+    region_of: Tensor
 
     def __init__(
         self,
@@ -40,15 +44,23 @@ class Convolution(nn.Module):
             for dilation in dilations
         )
         self.chained = chained  # W2NER: each convolution reads the one before it
+        buckets = [distance_bucket(distance) for distance in range(-FARTHEST, FARTHEST + 1)]
+        self.register_buffer("bucket_of", torch.tensor(buckets), persistent=False)
+        regions = [0] + [2] * 9 + [1] * 9 + [2]  # of each bucket: i > j is the lower triangle
+        self.register_buffer("region_of", torch.tensor(regions), persistent=False)
         nn.init.zeros_(self.gain.weight)
         nn.init.ones_(self.gain.bias)
         nn.init.zeros_(self.bias.weight)
         nn.init.zeros_(self.bias.bias)
 
-    def forward(self, subjects: Tensor, objects: Tensor, grid_mask: Tensor) -> Tensor:
-        """Subjects and objects [B, n, width] and the mask [B, n, n] give Q [B, n, n, channels × dilations]."""
+    def forward(self, subjects: Tensor, objects: Tensor, positions: Tensor, grid_mask: Tensor) -> Tensor:
+        """Return Q [B, n, n, channels × dilations].
+
+        Subjects and objects are [B, n, width], positions [B, n] say where in the sentence the words stand, grid_mask
+        [B, n, n] says which cells are real.
+        """
         mask = grid_mask.unsqueeze(1).to(subjects.dtype)  # [B, 1, n, n]
-        cells = functional.gelu(self._mlp_of_pairs(subjects, objects)).permute(0, 3, 1, 2) * mask  # C, Eq. 4
+        cells = functional.gelu(self._mlp_of_pairs(subjects, objects, positions)).permute(0, 3, 1, 2) * mask  # C, Eq. 4
         outputs = []
         for convolution in self.dilated:
             output = functional.gelu(convolution(cells))  # Eq. 5
@@ -57,37 +69,36 @@ class Convolution(nn.Module):
             outputs.append(output)
         return torch.cat(outputs, dim=1).permute(0, 2, 3, 1)
 
-    def _mlp_of_pairs(self, subjects: Tensor, objects: Tensor) -> Tensor:
-        """The linear layer of MLP_1 on [V; E^wp; E^gp], with 2-D dropout before it: [B, n, n, channels].
+    def _mlp_of_pairs(self, subjects: Tensor, objects: Tensor, positions: Tensor) -> Tensor:
+        """Return the linear layer of MLP_1 on [V; E^wp; E^gp], with 2-D dropout before it: [B, n, n, channels].
 
         V_ij = gain_i ⊙ norm(h_j) + bias_i (Eq. 3). The layer is linear and 2-D dropout keeps or drops a channel of the
         whole grid, so gain, bias and the two position tables are dropped and multiplied before they meet: only the
         first product needs all pairs.
         """
-        size, n, width = subjects.shape
-        keep = self.dropout(subjects.new_ones(size, 1, self.mlp.in_features))
+        width = subjects.shape[-1]
+        keep = self.dropout(subjects.new_ones(subjects.shape[0], 1, self.mlp.in_features))
         widths = [width, self.distances.embedding_dim, self.regions.embedding_dim]
         weights, keeps = torch.split(self.mlp.weight, widths, dim=1), torch.split(keep, widths, dim=2)
         normed = functional.layer_norm(objects, (width,))
         gain, bias = self.gain(subjects) * keeps[0], self.bias(subjects) * keeps[0]  # [B, n, width]
         pairs = (gain.unsqueeze(2) * normed.unsqueeze(1)) @ weights[0].T  # [B, n, n, channels]
-        distance_rows = (self.distances.weight * keeps[1]) @ weights[1].T  # [B, 20, channels]
-        region_rows = (self.regions.weight * keeps[2]) @ weights[2].T  # [B, 3, channels]
-        tables = torch.cat((distance_rows, region_rows), dim=1)
-        distances, regions = positions(n, subjects.device)
-        each = torch.stack((distances, regions + distance_rows.shape[1]), dim=-1).view(n * n, 2)
-        one_hot = tables.new_zeros(n * n, tables.shape[1]).scatter_(1, each, 1.0)  # as a product: its gradient is quick
-        rows = (one_hot @ tables).view(size, n, n, -1)
-        total: Tensor = pairs + rows + (bias @ weights[0].T + self.mlp.bias).unsqueeze(2)
+        by_region = (self.regions.weight[self.region_of] * keeps[2]) @ weights[2].T  # [B, DISTANCES, channels]
+        places = (self.distances.weight * keeps[1]) @ weights[1].T + by_region
+        total: Tensor = pairs + self._places(places, positions) + (bias @ weights[0].T + self.mlp.bias).unsqueeze(2)
         return total
 
+    def _places(self, rows: Tensor, positions: Tensor) -> Tensor:
+        """Look up the row [B, DISTANCES, channels] of every cell's distance i − j: [B, n, n, channels]."""
+        apart = positions.unsqueeze(2) - positions.unsqueeze(1)
+        buckets = self.bucket_of[apart.clamp(-FARTHEST, FARTHEST) + FARTHEST]  # [B, n, n]
+        sentence = torch.arange(rows.shape[0], device=rows.device)[:, None, None]
+        return functional.embedding(buckets + sentence * DISTANCES, rows.flatten(0, 1))
 
-def positions(n: int, device: torch.device) -> tuple[Tensor, Tensor]:
-    """The distance bucket and the region of every real cell, each [n, n]. (Padding is masked, so it needs none.)"""
-    places = torch.arange(n, device=device)
-    distance = places.unsqueeze(1) - places.unsqueeze(0)  # i − j
-    power = torch.zeros_like(distance)
-    for exponent in range(9):
-        power = power + (distance.abs() >= 2**exponent)
-    buckets = torch.where(distance > 0, power, power + 9)
-    return torch.where(distance == 0, torch.full_like(buckets, 19), buckets), torch.where(distance >= 0, 2, 1)
+
+def distance_bucket(distance: int) -> int:
+    """Return the bucket of E^wp for a distance i − j."""
+    if distance == 0:
+        return 19
+    power = min(9, abs(distance).bit_length())
+    return power if distance > 0 else power + 9

@@ -27,11 +27,19 @@ class CoPredictor(nn.Module):
 
     def forward(self, grid: Tensor, subjects: Tensor, objects: Tensor) -> Tensor:
         """Grid [B, n, n, grid_width], subjects and objects [B, n, width] give scores [B, n, n, labels]."""
-        by_grid: Tensor = self.grid_out(self.dropout(functional.gelu(self.grid_hidden(self.dropout(grid)))))
-        s = functional.gelu(self.subject(self.dropout(subjects)))  # [B, n, biaffine]
-        o = functional.gelu(self.object(self.dropout(objects)))
+        return self.by_grid(grid) + self.by_words(subjects, objects)
+
+    def by_grid(self, grid: Tensor) -> Tensor:
+        """Return what MLP_2 says of the grid."""
+        scores: Tensor = self.grid_out(self.dropout(functional.gelu(self.grid_hidden(self.dropout(grid)))))
+        return scores
+
+    def by_words(self, subjects: Tensor, objects: Tensor) -> Tensor:
+        """Return what the biaffine classifier says of the words."""
+        s = self.dropout(functional.gelu(self.subject(self.dropout(subjects))))  # [B, n, biaffine]
+        o = self.dropout(functional.gelu(self.object(self.dropout(objects))))
         size, n, width = o.shape
-        rows = self.bilinear(s).view(size, n, -1, width)  # [B, i, label, biaffine]
-        products = (rows.flatten(1, 2) @ o.transpose(1, 2)).view(size, n, -1, n).transpose(2, 3)  # [B, i, j, label]
-        scores: Tensor = by_grid + products + self.from_subject(s).unsqueeze(2) + self.from_object(o).unsqueeze(1)
+        rows = self.bilinear(s).view(size, -1, width)  # [B, i × label, biaffine]
+        products = (rows @ o.transpose(1, 2)).view(size, n, -1, n).transpose(2, 3)  # [B, i, j, label]
+        scores: Tensor = products + self.from_subject(s).unsqueeze(2) + self.from_object(o).unsqueeze(1)
         return scores

@@ -22,24 +22,28 @@ class Encoder(nn.Module):
         self.backwards = nn.LSTM(hidden, width // 2, batch_first=True)
 
     def forward(self, pieces: Tensor, piece_mask: Tensor, word_pieces: Tensor, lengths: Tensor) -> Tensor:
-        """Words H [B, n, width].
+        """Return words H [B, n, width].
 
         Pieces and their mask are [B, p]; word_pieces [B, n, m] are the places of each word's pieces, the first repeated
         where a word has fewer than m; lengths [B] are in words.
         """
+        return self.context(self.dropout(self.pool(pieces, piece_mask, word_pieces)), lengths)
+
+    def pool(self, pieces: Tensor, piece_mask: Tensor, word_pieces: Tensor) -> Tensor:
+        """Return the words [B, n, width of the language model] as the maximum over their pieces."""
         every = self.language_model(
             input_ids=pieces, attention_mask=piece_mask.long(), output_hidden_states=self.layers > 1
         )
         states = (
             torch.stack(every.hidden_states[-self.layers :]).mean(dim=0) if self.layers > 1 else every.last_hidden_state
         )
-        size, n, most = word_pieces.shape
-        places = word_pieces.reshape(size, n * most, 1).expand(-1, -1, states.shape[-1])
-        words = states.gather(1, places).view(size, n, most, -1).amax(dim=2)
-        return self._context(self.dropout(words), lengths)
+        row = torch.arange(states.shape[0], device=states.device) * states.shape[1]
+        places = word_pieces + row[:, None, None]  # among the pieces of all sentences
+        words: Tensor = nn.functional.embedding(places, states.flatten(0, 1)).amax(dim=2)
+        return words
 
-    def _context(self, words: Tensor, lengths: Tensor) -> Tensor:
-        """The BiLSTM. Reversing each sentence within its own length keeps padding out of both directions."""
+    def context(self, words: Tensor, lengths: Tensor) -> Tensor:
+        """Run the BiLSTM. Reversing each sentence within its own length keeps padding out of both directions."""
         n = words.shape[1]
         places = torch.arange(n, device=words.device).unsqueeze(0)
         backwards = torch.where(places < lengths.unsqueeze(1), lengths.unsqueeze(1) - 1 - places, places)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
+
+from gridner.model.dropout import Dropout
+
+Residual = Literal["words", "tags"]
 
 
 class Words(NamedTuple):
@@ -18,46 +22,93 @@ class Words(NamedTuple):
 class Trem(nn.Module):
     """Q → TF, and TF → the next round's subjects and objects. With one round there is no feedback."""
 
-    def __init__(self, *, grid_width: int, width: int, maps: int, map_width: int, heads: int, feedback: bool) -> None:
+    def __init__(
+        self,
+        *,
+        grid_width: int,
+        width: int,
+        maps: int,
+        map_width: int,
+        heads: int,
+        dropout: float,
+        residual: Residual,
+        feedback: bool,
+    ) -> None:
         super().__init__()
         self.maps = nn.Linear(grid_width, maps * map_width)  # M_num maps, concatenated
-        self.subject = Feedback(tag_width=maps * map_width, width=width, heads=heads) if feedback else None
-        self.object = Feedback(tag_width=maps * map_width, width=width, heads=heads) if feedback else None
+        kind = FeedbackToWords if residual == "words" else FeedbackToTags
+        tag_width = maps * map_width
+        self.subject = kind(tag_width=tag_width, width=width, heads=heads, dropout=dropout) if feedback else None
+        self.object = kind(tag_width=tag_width, width=width, heads=heads, dropout=dropout) if feedback else None
 
     def forward(self, grid: Tensor) -> Tensor:
-        """Q [B, n, n, grid_width] in tag space: TF [B, n, n, maps × map_width], Eq. 6 and 7."""
+        """Map Q [B, n, n, grid_width] into tag space: TF [B, n, n, maps × map_width], Eq. 6 and 7."""
         tags: Tensor = self.maps(grid)
         return tags
 
-    def feedback(self, tags: Tensor, words: Words, mask: Tensor) -> Words:
-        """The next round's words from TF, the words of Eq. 2, and which words are real [B, n]."""
+    def feedback(self, tags: Tensor, before: Words, first: Words, mask: Tensor) -> Words:
+        """Return the next round's words.
+
+        `tags` is TF, `before` the words that entered this round, `first` the words of Eq. 2, `mask` [B, n] says which
+        words are real.
+        """
         if self.subject is None or self.object is None:
-            raise RuntimeError("a module of one round has no feedback")
+            raise RuntimeError("a TREM with one round has no feedback")
         over_objects = masked_max(tags, mask.unsqueeze(1), dim=2)
         over_subjects = masked_max(tags, mask.unsqueeze(2), dim=1)
-        return Words(self.subject(over_objects, words.subjects, mask), self.object(over_subjects, words.objects, mask))
+        return Words(
+            self.subject(over_objects, before.subjects, first.subjects, mask),
+            self.object(over_subjects, before.objects, first.objects, mask),
+        )
 
 
 def masked_max(grid: Tensor, mask: Tensor, *, dim: int) -> Tensor:
-    """The maximum of a grid [B, n, n, width] over the words of one dimension that are real, [B, n, width]."""
+    """Return the maximum of a grid [B, n, n, width] over the real words of one dimension, [B, n, width]."""
     return grid.masked_fill(~mask.unsqueeze(-1), torch.finfo(grid.dtype).min).amax(dim=dim)
 
 
-class Feedback(nn.Module):
-    """From pooled tags to words of one role."""
+class FeedbackToWords(nn.Module):
+    """From pooled tags to the words of one role: a correction of the words that entered the round.
 
-    def __init__(self, *, tag_width: int, width: int, heads: int) -> None:
+    The correction is scaled by a vector that starts at 0, so that training begins with the words as they are.
+    """
+
+    def __init__(self, *, tag_width: int, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.recover = nn.Linear(tag_width, width)
+        self.tags_attend = Attention(width=width, heads=heads)
+        self.tags_norm = nn.LayerNorm(width)
+        self.words_attend = Attention(width=width, heads=heads)
+        self.words_norm = nn.LayerNorm(width)
+        self.norm = nn.LayerNorm(width)
+        self.scale = nn.Parameter(torch.zeros(width))
+        self.dropout = Dropout(dropout)
+
+    def forward(self, pooled: Tensor, before: Tensor, first: Tensor, mask: Tensor) -> Tensor:
+        """Pooled tags [B, n, tag_width], words [B, n, width] twice and the mask [B, n] give words [B, n, width]."""
+        recovered = self.recover(pooled)  # Eq. 8
+        among_tags = self.tags_norm(recovered + self.dropout(self.tags_attend(recovered, recovered, mask)))  # Eq. 9
+        with_words = self.words_norm(among_tags + self.dropout(self.words_attend(among_tags, first, mask)))  # Eq. 10
+        result: Tensor = self.norm(before) + self.scale * self.dropout(with_words)  # Eq. 11
+        return result
+
+
+class FeedbackToTags(nn.Module):
+    """The other reading of Eq. 11, for comparison: the residual is on the recovered tags, so the words are lost."""
+
+    def __init__(self, *, tag_width: int, width: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.recover = nn.Linear(tag_width, width)
         self.tags_attend = Attention(width=width, heads=heads)
         self.words_attend = Attention(width=width, heads=heads)
         self.norm = nn.LayerNorm(width)
+        self.dropout = Dropout(dropout)
 
-    def forward(self, pooled: Tensor, words: Tensor, mask: Tensor) -> Tensor:
-        """Pooled tags [B, n, tag_width], words [B, n, width] and mask [B, n] give [B, n, width]."""
-        recovered = self.recover(pooled)  # H^(t), Eq. 8
-        among_tags = self.tags_attend(recovered, recovered, mask)  # Eq. 9
-        with_words = self.words_attend(among_tags, words, mask)  # Eq. 10
+    def forward(self, pooled: Tensor, before: Tensor, first: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+        """Take and return what `FeedbackToWords` does; `before` has no part in it."""
+        recovered = self.recover(pooled)  # Eq. 8
+        among_tags = self.dropout(self.tags_attend(recovered, recovered, mask))  # Eq. 9
+        with_words = self.dropout(self.words_attend(among_tags, first, mask))  # Eq. 10
         result: Tensor = self.norm(recovered + with_words)  # Eq. 11
         return result
 
@@ -74,13 +125,19 @@ class Attention(nn.Module):
 
     def forward(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
         """Queries and keys [B, n, width] and the mask of the keys [B, n] give [B, n, width]."""
-        size, n, width = queries.shape
-
-        def split(words: Tensor) -> Tensor:
-            return words.view(size, n, self.heads, width // self.heads).transpose(1, 2)
-
-        query = split(self.query(queries))
-        key, value = (split(part) for part in self.key_value(keys).split(width, dim=-1))
+        query = self._heads(self.query(queries))
+        key, value = (self._heads(part) for part in self.key_value(keys).chunk(2, dim=-1))
         attended = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
-        result: Tensor = self.out(attended.transpose(1, 2).reshape(size, n, width))
+        result: Tensor = self.out(attended.transpose(1, 2).flatten(2))
         return result
+
+    def weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
+        """Return how much each query attends to each key [B, heads, n, n], for diagnosis."""
+        query = self._heads(self.query(queries))
+        key, _ = (self._heads(part) for part in self.key_value(keys).chunk(2, dim=-1))
+        logits = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
+        weights: Tensor = logits.masked_fill(~mask[:, None, None, :], -torch.inf).softmax(dim=-1)
+        return weights
+
+    def _heads(self, words: Tensor) -> Tensor:
+        return words.view(*words.shape[:2], self.heads, -1).transpose(1, 2)  # [B, heads, n, width of a head]

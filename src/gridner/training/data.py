@@ -6,12 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from gridner.augment import Coordinations
-from gridner.batches import Encoded, Pieces
-from gridner.config import Config
+import numpy as np
+from numpy.typing import NDArray
+
+from gridner.config import Config, DecodingConfig
+from gridner.corpus.coordinations import Coordinations
+from gridner.corpus.splits import Part
 from gridner.errors import Notes, UsageError
-from gridner.parts import Part
-from gridner.sentences import Mention, Sentence
+from gridner.inference.batches import Encoded, Pieces
+from gridner.text.sentences import Mention, Sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,14 @@ def is_discontinuous(mention: Mention) -> bool:
     return mention.tail - mention.head + 1 > len(mention.words)
 
 
+def gold_words(examples: Sequence[Example]) -> NDArray[np.bool_]:
+    """Return which words [B, n] are part of a mention."""
+    words = np.zeros((len(examples), max(len(example.words.words) for example in examples)), dtype=np.bool_)
+    for row, example in zip(words, examples, strict=True):
+        row[[word for mention in example.mentions for word in mention.words]] = True
+    return words
+
+
 class TrainingSet:
     """The examples of a corpus and the steps that each epoch makes of them."""
 
@@ -39,7 +50,7 @@ class TrainingSet:
         self.pieces = pieces
         self.config = config
         used = _thinned(part.sentences, config.train.empty_share)
-        self.examples = self._examples(used, notes)
+        self.examples = examples_of(used, pieces=pieces, settings=config.decoding, notes=notes)
         if not any(example.mentions for example in self.examples):
             raise UsageError("no entity in the training corpus can become a mention, expected at least one")
         self.distinct = len(self.examples)  # those that come again follow
@@ -62,30 +73,33 @@ class TrainingSet:
         random = Random(f"{seed}/{epoch}")
         examples = list(self.examples)
         if self.coordinations is not None and self.made:
-            examples += self._examples(self.coordinations.sample(self.made, random), Notes())[: self.made]
+            made = self.coordinations.sample(self.made, random)
+            more = examples_of(made, pieces=self.pieces, settings=self.config.decoding, notes=Notes())
+            examples += more[: self.made]
         random.shuffle(examples)
         size = self.config.train.batch_size
         return [examples[place : place + size] for place in range(0, len(examples), size)]
 
-    def _examples(self, sentences: Sequence[Sentence], notes: Notes) -> list[Example]:
-        settings = self.config.decoding
-        found: list[Example] = []
-        texts = [[word.text for word in sentence.words] for sentence in sentences]
-        encoded = self.pieces.encode(texts, notes=[notes] * len(sentences))
-        for sentence, whole in zip(sentences, encoded, strict=True):
-            seen: set[Mention] = set()
-            for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
-                inside = [mention for mention in sentence.mentions if mention.head in words and mention.tail in words]
-                seen.update(inside)
-                moved = (
-                    Mention(mention.type, tuple(word - words.start for word in mention.words)) for mention in inside
-                )
-                found.append(Example(whole.part(words), tuple(moved)))
-            for mention in sentence.mentions:
-                if mention not in seen:
-                    place = f"{sentence.document_id}: {mention.type} of {mention.tail - mention.head + 1} words"
-                    notes.add("mention longer than what two windows share, left out of training", place)
-        return found
+
+def examples_of(
+    sentences: Sequence[Sentence], *, pieces: Pieces, settings: DecodingConfig, notes: Notes
+) -> list[Example]:
+    """Return the windows of sentences as examples. Mentions that fit into no window are counted."""
+    found: list[Example] = []
+    texts = [[word.text for word in sentence.words] for sentence in sentences]
+    encoded = pieces.encode(texts, notes=[notes] * len(sentences))
+    for sentence, whole in zip(sentences, encoded, strict=True):
+        seen: set[Mention] = set()
+        for words in pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
+            inside = [mention for mention in sentence.mentions if mention.head in words and mention.tail in words]
+            seen.update(inside)
+            moved = (Mention(mention.type, tuple(word - words.start for word in mention.words)) for mention in inside)
+            found.append(Example(whole.part(words), tuple(moved)))
+        for mention in sentence.mentions:
+            if mention not in seen:
+                place = f"{sentence.document_id}: {mention.type} of {mention.tail - mention.head + 1} words"
+                notes.add("mention longer than what two windows share, left out of training", place)
+    return found
 
 
 def _thinned(sentences: Iterable[Sentence], share: float) -> list[Sentence]:

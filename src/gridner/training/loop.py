@@ -10,25 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from gridner.batches import Pieces, plan
 from gridner.config import TrainConfig
 from gridner.errors import UsageError
-from gridner.evaluate import Evaluation
-from gridner.loss import cell_loss, one_label_loss
-from gridner.model.toe import Batch, Toe
-from gridner.tags import TagScheme
+from gridner.inference.tuning import choice
+from gridner.model.toe import Toe
+from gridner.scoring.evaluation import Evaluation
 from gridner.training.data import Example, TrainingSet
+from gridner.training.interruption import Stop, Stopped
+from gridner.training.objective import Objective
 from gridner.training.snapshot import State, Training, load_state, save_best, save_state
-from gridner.training.stopping import Stop, Stopped
-from gridner.tuning import choice
 
-AVERAGE_EVERY = 4  # steps: as good as every step, and cheap
 WORTH_SAVING = 60.0  # seconds of training before a dev score
 
 
@@ -53,14 +48,14 @@ class Loop:
     """A network and what it is trained with."""
 
     model: Toe
-    scheme: TagScheme
-    pieces: Pieces
+    objective: Objective
     data: TrainingSet
     config: TrainConfig
     seed: int
     identity: Mapping[str, Any]  # of the run: one with another is not gone on with
     folder: Path  # of the snapshots
     accelerator: Accelerator
+    examine: Callable[[Toe], dict[str, float]]  # chooses the candidates on dev; the result goes into the log
     evaluate: Callable[[Toe], Evaluation | None]  # the dev score; None without dev documents
     keep: Callable[[Toe, int], None] | None  # is given the network of each epoch, and which that is
     watcher: Watcher
@@ -71,8 +66,7 @@ class Loop:
         optimizer = _optimizer(self.model, self.config, self.accelerator.device)
         self.model.to(self.accelerator.device)
         processes = self.accelerator.num_processes
-        average = _average(self.model, self.config.average) if self.accelerator.is_main_process else None
-        training = Training(self.model, optimizer, average)
+        training = Training(self.model, optimizer)
         state = load_state(self.folder, self.identity, processes, training) if resume else None
         if state is None:
             state = State(dict(self.identity), processes)
@@ -90,8 +84,6 @@ class Loop:
                 number = state.epoch * steps + state.step
                 _set_rates(prepared, self.config, number, steps * self.config.epochs)
                 loss, cells = self._step(model, prepared, batches[state.step], number)
-                if average is not None and state.epoch and not number % AVERAGE_EVERY:
-                    average.update_parameters(self.model)
                 state.step, state.loss, state.cells = state.step + 1, state.loss + loss, state.cells + cells
                 state.seconds = before + time.monotonic() - began
                 self.watcher.step(state, steps, loss / cells)
@@ -101,7 +93,7 @@ class Loop:
                     self._stop_if_asked()
             if time.monotonic() - saved > WORTH_SAVING:
                 self._save(state, training)
-            self._score(state, training.best_guess)
+            self._score(state, self.model)
             state.seconds = before + time.monotonic() - began
             state.epoch, state.step, state.loss, state.cells = state.epoch + 1, 0, 0.0, 0
             self._save(state, training)
@@ -134,11 +126,11 @@ class Loop:
         own = own or [examples[0]]  # every process must take part in the exchange
         total = torch.zeros((), device=accelerator.device)
         model.train()
-        batches = list(plan([len(example.words.words) for example in own], cells=self.config.cells))
-        for part, places in enumerate(batches):
-            last = part == len(batches) - 1
+        parts = self.objective.parts(own)
+        for number_of_part, part in enumerate(parts):
+            last = number_of_part == len(parts) - 1
             with nullcontext() if last else accelerator.no_sync(model):
-                loss = self._loss(model, [own[place] for place in places])
+                loss = self.objective(model, part, accelerator.device)
                 accelerator.backward(loss * weight)
             total += loss.detach() * bool(weight)
         accelerator.clip_grad_norm_(model.parameters(), self.config.clip)
@@ -179,19 +171,6 @@ class Loop:
                     f"{self.folder}: the processes find snapshots of steps {every}, expected a folder that all share"
                 )
 
-    def _loss(self, model: torch.nn.Module, examples: Sequence[Example]) -> torch.Tensor:
-        device = self.accelerator.device
-        arrays = self.pieces.collate([example.words for example in examples])
-        batch = Batch(*(torch.from_numpy(array).to(device) for array in arrays))
-        n = int(arrays.lengths.max())
-        gold = np.zeros((len(examples), n, n, len(self.scheme.labels)), dtype=np.bool_)
-        for row, example in enumerate(examples):
-            words = len(example.words.words)
-            gold[row, :words, :words] = self.scheme.encode(example.mentions, words)
-        scores = model(batch).float()
-        loss = one_label_loss if scores.shape[-1] > len(self.scheme.labels) else cell_loss
-        return loss(scores, torch.from_numpy(gold).to(device), batch.lengths)
-
     def _score(self, state: State, model: Toe) -> None:
         """The dev score of the epoch, by the first process; the best weights are kept."""
         if self.accelerator.is_main_process:
@@ -200,6 +179,7 @@ class Loop:
                 "loss": state.loss / state.cells,
                 "seconds": round(state.seconds, 1),
             }
+            examined = self.examine(model)
             if self.keep is not None:
                 self.keep(model, state.epoch + 1)
             evaluation = self.evaluate(model)
@@ -209,7 +189,7 @@ class Loop:
                 for name in evaluation.slices:
                     one = evaluation.score(name)
                     row |= {f"{name} P": one.precision, f"{name} R": one.recall, f"{name} F1": one.f1}
-            state.history.append(row)
+            state.history.append(row | examined)
             if score > state.best or score == state.best == 0:  # before anything is found the last is the best
                 state.best, state.best_epoch = score, state.epoch + 1
                 save_best(self.folder, model, state.best_epoch)
@@ -234,14 +214,6 @@ def _optimizer(model: Toe, config: TrainConfig, device: torch.device) -> torch.o
     rest = [parameter for parameter in model.parameters() if parameter not in inside]
     groups = [{"params": encoder, "lr": config.encoder_rate}, {"params": rest, "lr": config.rate}]
     return torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=device.type in ("cpu", "cuda"))
-
-
-def _average(model: Toe, decay: float) -> AveragedModel | None:
-    """A moving average of the weights. It starts after the first epoch, before which they say little."""
-    if not decay:
-        return None
-    every = get_ema_multi_avg_fn(decay**AVERAGE_EVERY)  # type: ignore[no-untyped-call]
-    return AveragedModel(model, multi_avg_fn=every)
 
 
 def _set_rates(optimizer: torch.optim.Optimizer, config: TrainConfig, number: int, total: int) -> None:

@@ -19,27 +19,29 @@ from typing import Any
 import torch
 from accelerate import Accelerator, InitProcessGroupKwargs
 
-from gridner.card import card_of, versions
-from gridner.checkpoint import Checkpoint
 from gridner.config import TrainConfig
+from gridner.corpus.gazetteer import names_of
 from gridner.errors import Notes, UsageError
-from gridner.evaluate import Evaluation
-from gridner.formats.files import write_text, write_whole
-from gridner.lexicon import names_of
+from gridner.files import write_text, write_whole
+from gridner.inference.checkpoint import Checkpoint
+from gridner.inference.model_card import card_of, versions
+from gridner.inference.recognizer import Recognizer
+from gridner.inference.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
 from gridner.model.toe import Toe
-from gridner.recognizer import Recognizer
-from gridner.report import evaluation_json
-from gridner.tags import TagScheme
-from gridner.trained import TrainedModel, recognizer_of
+from gridner.model.trained import TrainedModel, recognizer_of
+from gridner.scoring.evaluation import Evaluation
+from gridner.scoring.serialization import evaluation_json
+from gridner.tagging.tags import TagScheme
+from gridner.training.cpu import flush_denormals
 from gridner.training.curves import draw_curves
-from gridner.training.data import TrainingSet
+from gridner.training.data import TrainingSet, examples_of
+from gridner.training.examine import feedback_health, settle_candidates
+from gridner.training.initialization import Start, continued, device_of, fresh, precision_of
+from gridner.training.interruption import Stop
 from gridner.training.loop import Loop, Watcher
-from gridner.training.memory import quick
+from gridner.training.objective import Objective
 from gridner.training.snapshot import State, load_best
-from gridner.training.start import Start, continued, device_of, fresh, precision_of
-from gridner.training.stopping import Stop
 from gridner.training.task import EPOCHS, SNAPSHOT, SPARE, Task, alone, check_parts, finished, identity_of, prepare
-from gridner.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
 
 PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
 
@@ -85,7 +87,7 @@ def train(
     device = device_of(task.config.train.device)
     first = os.environ.get("RANK", "0") == "0"  # of several processes of one training
     try:
-        with alone(task.output) if first else nullcontext(), quick(device):
+        with alone(task.output) if first else nullcontext(), flush_denormals(device):
             return _train(task, seed, device, about, identity, resume=resume, watcher=watcher, notes=notes)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
@@ -134,6 +136,15 @@ def _train(
     accelerator.wait_for_everyone()
     trained = _model_of(task, start, notes)
     stop = Stop()
+    marked = [] if task.dev is None else [sentence for sentence in task.dev.sentences if sentence.mentions]
+    dev = examples_of(marked, pieces=start.pieces, settings=config.decoding, notes=Notes())
+
+    def examine(model: Toe) -> dict[str, float]:
+        found: dict[str, float] = {}
+        if model.candidates is not None and dev:
+            recall = config.train.candidate_recall
+            found |= settle_candidates(model, model.candidates, dev, start.pieces, recall)
+        return found | feedback_health(model, dev or data.examples, start.pieces)
 
     def keep(model: Toe, epoch: int) -> None:
         kept = TrainedModel(model, trained.checkpoint, trained.pieces)
@@ -141,14 +152,14 @@ def _train(
 
     loop = Loop(
         model=start.model,
-        scheme=scheme,
-        pieces=start.pieces,
+        objective=Objective(config, scheme, start.pieces),
         data=data,
         config=config.train,
         seed=seed,
         identity=identity,
         folder=folder,
         accelerator=accelerator,
+        examine=examine,
         evaluate=lambda model: _dev_score(task, model, trained),
         keep=keep if config.train.keep_epochs else None,
         watcher=Log(task.output / "log.csv", watcher) if accelerator.is_main_process else Log(),

@@ -10,15 +10,13 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
-from torch.optim.swa_utils import AveragedModel
 
 from gridner.errors import FormatError, OutputError
-from gridner.model.toe import Toe
 
 STATE, BEST = "state.safetensors", "best-{}.safetensors"  # with the epoch: a state names the one that it means
 SHOWN = 3  # differences
@@ -40,33 +38,24 @@ class State:
     best_epoch: int = 0
     history: list[dict[str, float]] = field(default_factory=list)  # one for each epoch
     scaler: dict[str, float] = field(default_factory=dict)  # of mixed precision
+    steps: int = 0  # of the whole run, where a limit of time has decided
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
     """The tensors of a training."""
 
-    model: Toe
+    model: torch.nn.Module
     optimizer: torch.optim.Optimizer
-    average: AveragedModel | None = None
-
-    @property
-    def best_guess(self) -> Toe:
-        """What is scored and kept: the average, once there is one."""
-        if self.average is None or not self.average.n_averaged:
-            return self.model
-        return cast("Toe", self.average.module)
 
 
 def save_state(folder: Path, state: State, training: Training) -> None:
     """Write the snapshot, beside and then over the one before."""
     model = training.model
-    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
+    tensors = {f"model/{name}": tensor for name, tensor in _once(model).items()}
     for name, parameter in model.named_parameters():
         for moment, tensor in training.optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{name}/{moment}"] = tensor
-    if training.average is not None:
-        tensors |= {f"average/{name}": tensor for name, tensor in training.average.state_dict().items()}
     _save(folder / STATE, tensors, {"state": json.dumps(asdict(state))})
     for best in folder.glob(BEST.format("*")):
         if best.name != BEST.format(state.best_epoch):
@@ -101,9 +90,7 @@ def load_state(folder: Path, identity: Mapping[str, Any], processes: int, traini
         if state.best_epoch and not best.is_file():
             raise FormatError(f"{best}: missing, expected the weights of the best epoch beside {STATE}")
         tensors = load_file(path)
-        training.model.load_state_dict(_under("model/", tensors))
-        if training.average is not None:
-            training.average.load_state_dict(_under("average/", tensors))
+        _restore(training.model, _under("model/", tensors))
         for name, parameter in training.model.named_parameters():
             moments = {moment: tensors.get(f"optimizer/{name}/{moment}") for moment in MOMENTS}
             found = {moment: _beside(tensor, parameter) for moment, tensor in moments.items() if tensor is not None}
@@ -146,6 +133,22 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 def _short(value: Any) -> str:
     return "none" if value is None else str(value)[:16]
+
+
+def _once(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """The tensors of a network; one that has two names, as tied embeddings have, under its first."""
+    found: dict[int, tuple[str, torch.Tensor]] = {}
+    for name, tensor in model.state_dict().items():
+        found.setdefault(tensor.data_ptr() if tensor.numel() else id(tensor), (name, tensor))
+    return dict(found.values())
+
+
+def _restore(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
+    own = _once(model)
+    if tensors.keys() != own.keys():
+        raise KeyError(f"{len(tensors.keys() ^ own.keys())} weights too many or too few")
+    for name, tensor in tensors.items():
+        own[name].copy_(tensor)
 
 
 def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

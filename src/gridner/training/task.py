@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gridner.checkpoint import ABOUT, read_checkpoint
 from gridner.config import Config
+from gridner.corpus.gazetteer import Lexicon
+from gridner.corpus.splits import Part
 from gridner.errors import Notes, OutputError, UsageError, plural
-from gridner.lexicon import Lexicon
+from gridner.inference.checkpoint import ABOUT, read_checkpoint
 from gridner.locking import only_process
-from gridner.parts import Part
 from gridner.training.snapshot import differences
 
 SNAPSHOT, EPOCHS = "snapshot", "epochs"

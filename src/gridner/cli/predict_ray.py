@@ -1,0 +1,68 @@
+"""gridner predict --engine ray"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gridner.cli.common import progress
+from gridner.documents import Document
+from gridner.errors import Notes, UsageError
+
+if TYPE_CHECKING:
+    from gridner.inference.parallel import Task
+    from gridner.inference.resumable import Kept
+
+Answers = Callable[["Kept"], Iterator[Document]]
+
+
+def is_table(source: str) -> bool:
+    """Whether Ray reads it by itself: Parquet, here or at an address."""
+    path = Path(source)
+    return "://" in source or path.suffix == ".parquet" or (path.is_dir() and any(path.glob("*.parquet")))
+
+
+def answers_of_ray(
+    source: str | None,
+    documents: Iterable[Document],
+    task: Task,
+    *,
+    workers: int | None,
+    address: str | None,
+    notes: Notes,
+) -> Answers:
+    """Return a function that gives the answers for the documents that are left. Ray is started at once."""
+    from gridner.integrations.ray import connect, from_documents, predict, read_table, to_documents
+
+    connect(address)
+
+    def answers(kept: Kept) -> Iterator[Document]:
+        if source is not None and is_table(source):
+            dataset = read_table(source)
+            if done := frozenset(kept.done):
+                before = dataset.select_columns(["id", "text"]).filter(lambda row: row["id"] in done)
+                kept.check_all(Document(row["id"], row["text"]) for row in before.iter_rows())
+                dataset = dataset.filter(lambda row: row["id"] not in done)
+        else:
+            left = kept.left(documents)
+            first = next(left, None)
+            if first is None:  # all is done but the writing
+                return iter(())
+            dataset = from_documents(chain([first], left))
+        return progress(to_documents(predict(dataset, task, workers=workers), notes=notes), "predict")
+
+    return answers
+
+
+def write_table(source: str, output: str, task: Task, *, workers: int | None, address: str | None) -> None:
+    """From Parquet to Parquet, without passing through this process: each worker writes what it finds."""
+    from gridner.integrations.ray import connect, predict, read_table
+
+    if not is_table(source):
+        raise UsageError(
+            f"{source} to {output}, expected Parquet (columns id and text) to be read, as it writes Parquet"
+        )
+    connect(address)
+    predict(read_table(source), task, workers=workers).write_parquet(output)

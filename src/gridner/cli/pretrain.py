@@ -1,0 +1,158 @@
+"""gridner pretrain"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gridner.cli.common import READ_FORMATS, prepare_training, print_notes
+from gridner.cli.train_progress import EVERY, Live
+from gridner.errors import Notes
+from gridner.view.duration import duration
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from gridner.training.snapshot import State
+
+
+def pretrain(
+    encoder: Annotated[str, typer.Argument(metavar="ENCODER", help="A folder, minilm, or a name on the hub.")],
+    texts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT…", help="Files or folders, one sentence or document per line; TEXT=2: twice as often."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the encoder.")],
+    steps: Annotated[int | None, typer.Option(help="Train for this many steps.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Train for this many passes over the text.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Train for as many steps as fit into this time.")] = None,
+    format: Annotated[
+        str, typer.Option("--format", "-f", help=f"Format of the text: text, {READ_FORMATS}; auto looks at the path.")
+    ] = "auto",
+    length: Annotated[int, typer.Option(help="Pieces of a row, into which sentences are packed.")] = 128,
+    batch: Annotated[int, typer.Option(help="Rows of a step.")] = 32,
+    micro_batch: Annotated[int, typer.Option(help="Rows at once; fewer need less memory.")] = 16,
+    mask: Annotated[float, typer.Option(help="Share of the words that are hidden.")] = 0.15,
+    rate: Annotated[float, typer.Option(help="Learning rate after the warm-up.")] = 2e-4,
+    dropout: Annotated[bool, typer.Option("--dropout", help="Train with the encoder's own dropout.")] = False,
+    held_out: Annotated[float, typer.Option(help="Share of the text to measure perplexity on.")] = 0.01,
+    seed: Annotated[int, typer.Option(help="Seed of masks, order and a fresh head.")] = 1,
+    licence: Annotated[
+        list[str] | None,
+        typer.Option("--licence", help="A note on the text's licence for the card; can be given again."),
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    snapshot_minutes: Annotated[float, typer.Option(help="Minutes between two snapshots.")] = 10.0,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
+) -> None:
+    """Continue the pretraining of an encoder on plain text of your field.
+
+    Masked-language-model training with whole-word masking. The folder gets the encoder, its vocabulary, a card without
+    any of the text, a log and a picture of the curve; `gridner train … --set model.encoder=FOLDER` takes it.
+
+    Examples:
+
+        gridner pretrain minilm notes/ --minutes 60 --output encoder
+
+        gridner pretrain minilm labels.txt.xz=2 articles.txt.gz --epochs 1 --output encoder
+
+        gridner pretrain minilm notes/ --minutes 60 --output encoder --resume
+
+    """
+    prepare_training()
+    from gridner.pretraining import Settings, Task
+    from gridner.pretraining import pretrain as run
+    from gridner.pretraining.text import sources_of
+    from gridner.training.interruption import Stopped
+
+    command = shlex.join(["gridner", *sys.argv[1:]])
+    task = Task(
+        encoder=encoder,
+        sources=sources_of(texts, format),
+        output=output,
+        settings=Settings(
+            steps=steps,
+            epochs=epochs,
+            minutes=minutes,
+            length=length,
+            batch=batch,
+            micro_batch=micro_batch,
+            mask=mask,
+            rate=rate,
+            dropout=dropout,
+            held_out=held_out,
+            seed=seed,
+            snapshot_minutes=snapshot_minutes,
+        ),
+        licences=licence or [],
+        device=device,
+        command=command,
+    )
+    main = int(os.environ.get("RANK", "0")) == 0
+    again = command if resume else f"{command} --resume"
+    notes = Notes()
+    try:
+        with Live(resume=resume, quiet=not main) as live:
+            facts = run(task, resume=resume, watcher=Line(live, length * batch) if main else None, notes=notes)
+    except Stopped:
+        if main:
+            typer.echo(f"gridner: stopped, the state is saved; resume with: {again}", err=True)
+        raise typer.Exit(130 if main else 0) from None
+    except KeyboardInterrupt:
+        if main:
+            typer.echo(f"gridner: interrupted; resume from the last snapshot with: {again}", err=True)
+        raise typer.Exit(130) from None
+    if main:
+        before, after = (facts["history"][place]["perplexity"] for place in (0, -1))
+        print_notes(notes)
+        typer.echo(f"perplexity of held-out text: {before:.2f} before, {after:.2f} after", err=True)
+        typer.echo(f"the encoder is in {output}", err=True)
+
+
+class Line:
+    """The watcher of a pretraining."""
+
+    def __init__(self, live: Live, pieces: int) -> None:
+        self.live = live
+        self.pieces = pieces  # of a step
+        self.task: TaskID | None = None
+        self.loss = 0.0
+        self.began: tuple[float, int] | None = None
+        self.spoke = time.monotonic()
+
+    def begin(self, state: State, steps: int) -> None:
+        """Say where a run starts."""
+        where = f"resuming after step {state.step:,} of" if state.step else "starting:"
+        self.live.say(f"{where} {steps:,} steps")
+
+    def step(self, state: State, steps: int, loss: float) -> None:
+        """Move the line."""
+        self.loss = loss if not self.loss else 0.95 * self.loss + 0.05 * loss
+        bar = self.live.bar
+        if self.task is None:
+            self.task = bar.add_task("pretraining", total=steps, said="")
+            self.began = (time.monotonic(), state.step)
+        assert self.began is not None  # noqa: S101
+        seconds, done = time.monotonic() - self.began[0], state.step - self.began[1]
+        speed = f"{done * self.pieces / seconds:,.0f} pieces/s, " if done else ""
+        left = duration(state.seconds / state.step * (steps - state.step))
+        said = f"loss {self.loss:.3f}, perplexity {state.history[-1]['perplexity']:.2f}, {speed}{left} left"
+        bar.update(self.task, completed=state.step, said=said)
+        if not self.live.console.is_terminal and time.monotonic() - self.spoke > EVERY:
+            self.spoke = time.monotonic()
+            self.live.say(f"step {state.step:,}/{steps:,}: {said}")
+
+    def look(self, state: State, steps: int) -> None:
+        """Say how well the held-out text is guessed."""
+        row = state.history[-1]
+        loss = f"loss {row['loss']:.3f}, " if "loss" in row else ""
+        said = f"{loss}perplexity of held-out text {row['perplexity']:.2f}, {duration(state.seconds)}"
+        self.live.say(f"step {state.step:,}/{steps:,}: {said}")

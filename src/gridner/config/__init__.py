@@ -1,0 +1,271 @@
+"""Settings: frozen dataclasses read from TOML. All that is wrong is reported at once, unknown keys with a hint."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from gridner.errors import UsageError
+from gridner.tagging.tags import Mode, TagSet
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Values that a setting may have: from `low` to `high`, both included unless `above` or `below`."""
+
+    low: float
+    high: float = math.inf
+    above: bool = False  # low itself is left out
+    below: bool = False  # high itself is left out
+
+    def __contains__(self, value: float) -> bool:
+        return (value > self.low if self.above else value >= self.low) and (
+            value < self.high if self.below else value <= self.high
+        )
+
+    def __str__(self) -> str:
+        low = f"{'more than' if self.above else 'at least'} {self.low:g}"
+        if self.high == math.inf:
+            return low
+        if not self.above and not self.below:
+            return f"{self.low:g} to {self.high:g}"
+        return f"{low} and {'less than' if self.below else 'at most'} {self.high:g}"
+
+
+Count = Annotated[int, Range(1)]
+Positive = Annotated[float, Range(0, above=True)]
+Probability = Annotated[float, Range(0, 1, above=True, below=True)]
+Dropout = Annotated[float, Range(0, 0.99)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelConfig:
+    """The network. Names in brackets are the paper's."""
+
+    architecture: Literal["toe", "w2ner"] = "toe"
+    encoder: str = "minilm"  # a name or a folder that transformers knows; minilm: the installed encoder package; tiny
+    layers: Count = 1  # how many of the encoder's last layers are averaged
+    tags: TagSet = "NNW+PNW+HTW+THW"
+    width: Count = 384  # [d_h] of the BiLSTM and of the words in both roles
+    distance_width: Count = 20  # [d_wp]
+    region_width: Count = 20  # [d_gp]
+    channels: Count = 80  # [d_q] of each dilated convolution
+    dilations: tuple[int, ...] = (1, 2, 3)
+    candidates: bool = False  # build the grid over words that can be part of an entity, not over all
+    trem: bool = True
+    rounds: Count = 3
+    maps: Count = 4  # [M_num]
+    map_width: Count = 40  # [d_t]
+    heads: Count = 8  # of TREM's attentions
+    residual: Literal["words", "tags"] = "words"  # what Eq. 11 adds to: the round's words, or the recovered tags
+    hidden: Count = 120  # of MLP_2
+    biaffine: Count = 256  # of MLP_3 and MLP_4
+    word_dropout: Dropout = 0.5
+    grid_dropout: Dropout = 0.5
+    trem_dropout: Dropout = 0.1
+    predictor_dropout: Dropout = 0.33
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodingConfig:
+    """From scores to entities; can be changed without training again."""
+
+    links: Mode = "T"  # a link holds where both of its tags do (T) or either (L)
+    ends: Mode = "L"  # likewise head and tail
+    threshold: Annotated[float, Range(0, 1, below=True)] = 0.5
+    link_threshold: Probability = 0.5  # where a link's probability counts as 0.5; below 0.5: more recall
+    end_threshold: Probability = 0.5  # likewise head and tail
+    name_bonus: Annotated[float, Range(0, 50)] = (
+        8.0  # what a name of the lexicon adds to the log-odds of its relations; 0: nothing
+    )
+    k: Count = 8  # mentions for a head–tail cell and type
+    limit: Count = 1000  # mentions a sentence
+    max_words: Count = 200  # of a window
+    overlap: Annotated[int, Range(0)] = 50  # words that two windows share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """The training."""
+
+    epochs: Count = 10
+    batch_size: Count = 8  # sentences an optimiser step
+    cells: Count = 12_000  # grid cells at a time, padding included; a step with more is done in parts
+    encoder_rate: Positive = 5e-5
+    rate: Positive = 1e-3
+    warmup: Annotated[float, Range(0, 1, below=True)] = 0.1  # share of the steps
+    weight_decay: Annotated[float, Range(0)] = 0.0
+    clip: Positive = 5.0
+    best_by: Literal["all", "mean"] = (
+        "all"  # dev F1 that chooses the epoch: of all, or its mean with discontinuous only
+    )
+    patience: Annotated[int, Range(0)] = 0  # epochs without a better dev score before it stops; 0: never
+    frozen_embeddings: bool = False  # keep the encoder's piece embeddings as they are: quicker, less memory
+    empty_share: Annotated[float, Range(0, 1)] = 1.0  # of the sentences without entities that are used
+    discontinuous_times: Count = 1  # how often an epoch sees a sentence with a discontinuous mention
+    coordinations: Annotated[float, Range(0, 10)] = (
+        0.0  # coordinations made from flat mentions: so many for each sentence with entities
+    )
+    every_round: bool = False  # the loss is the mean over the grids of all rounds, not that of the last
+    candidate_recall: Annotated[float, Range(0, 1, above=True)] = (
+        0.998  # of dev's entity words, at least, that must be candidates
+    )
+    tune_thresholds: bool = False  # choose the decoding thresholds on dev, for each epoch
+    calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
+    seeds: tuple[int, ...] = (1,)
+    keep_epochs: bool = False  # keep the model of every epoch, in epochs/1, epochs/2 …, beside the best
+    snapshot_minutes: Positive = 5.0
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"  # auto: bf16 on a GPU that has it, else fp32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """All settings of a run."""
+
+    model: ModelConfig = field(default_factory=ModelConfig)
+    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as a TOML or JSON file has it."""
+        return dataclasses.asdict(self)
+
+
+def read_config(source: str | Path, settings: Iterable[str] = ()) -> Config:
+    """A configuration from a TOML file, or one that gridner ships by its name, changed by `section.key=value`."""
+    path = Path(source)
+    shipped = resources.files("gridner.config") / "presets"
+    try:
+        if path.is_file():
+            text = path.read_text(encoding="utf-8")
+        elif (shipped / f"{path.name.removesuffix('.toml')}.toml").is_file() and len(path.parts) == 1:
+            text = (shipped / f"{path.name.removesuffix('.toml')}.toml").read_text(encoding="utf-8")
+        else:
+            names = sorted(file.name for file in shipped.iterdir() if file.name.endswith(".toml"))
+            raise UsageError(f"{source}: not found, expected a file or one of {', '.join(names)}")
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{source}: {error}, expected TOML") from None
+    except OSError as error:
+        raise UsageError(f"{source}: cannot be read ({error.strerror})") from None
+    for setting in settings:
+        _apply(data, setting)
+    return config_from(data, str(source))
+
+
+def config_from(data: Mapping[str, Any], where: str) -> Config:
+    """A configuration from plain data. Everything that is wrong is in one message."""
+    problems: list[str] = []
+    parts = {}
+    sections = {part.name: get_type_hints(Config)[part.name] for part in dataclasses.fields(Config)}
+    for name in data:
+        if name not in sections:
+            problems.append(f"[{name}] is unknown{_hint(name, sections)}")
+    for name, kind in sections.items():
+        values = data.get(name, {})
+        if not isinstance(values, Mapping):
+            problems.append(f"{name} is {values!r:.40}, expected a section [{name}]")
+            continue
+        parts[name] = _section(name, kind, values, problems)
+    if parts.keys() == sections.keys():
+        problems += _impossible(parts["model"], parts["decoding"], parts["train"])
+    if problems:
+        raise UsageError(f"{where}: {'; '.join(problems)}")
+    return Config(**parts)
+
+
+def _section(name: str, kind: Any, values: Mapping[str, Any], problems: list[str]) -> Any:
+    hints = get_type_hints(kind, include_extras=True)
+    known = {}
+    for key, value in values.items():
+        if key not in hints:
+            problems.append(f"{name}.{key} is unknown{_hint(key, hints)}")
+            continue
+        try:
+            known[key] = _cast(value, hints[key])
+        except ValueError as error:
+            problems.append(f"{name}.{key} is {value!r:.40}, expected {error}")
+    return kind(**known)
+
+
+def _cast(value: Any, kind: Any) -> Any:
+    """Return the value as its type asks for it, or raise a ValueError that says what is expected."""
+    if get_origin(kind) is Annotated:
+        plain, allowed = get_args(kind)
+        number = _cast(value, plain)
+        if number not in allowed:
+            raise ValueError(str(allowed))
+        return number
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ValueError(f"one of {', '.join(map(str, get_args(kind)))}")
+        return value
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple) or not value or not all(type(one) is int for one in value):
+            raise ValueError("a list of integers")
+        return tuple(value)
+    if kind is float and type(value) is int:
+        value = float(value) if abs(value) < 2**64 else math.inf
+    if kind is float and type(value) is float and not math.isfinite(value):
+        raise ValueError("a finite number")
+    if type(value) is not kind:
+        raise ValueError({int: "an integer", float: "a number", bool: "true or false", str: "text"}[kind])
+    return value
+
+
+def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig) -> list[str]:
+    """Return what is wrong with values that are possible by themselves but not together."""
+    w2ner = model.architecture == "w2ner"
+    checks = [
+        (model.width % 2 == 0, f"model.width is {model.width}, expected an even number"),
+        (
+            not model.trem or model.width % model.heads == 0,
+            f"model.heads is {model.heads}, expected a divisor of model.width ({model.width})",
+        ),
+        (all(dilation >= 1 for dilation in model.dilations), f"model.dilations are {model.dilations}, expected >= 1"),
+        (
+            not (w2ner and model.trem),
+            'model.trem is true, expected false with architecture = "w2ner", which has none',
+        ),
+        (
+            not w2ner or model.tags == "NNW+THW",
+            f'model.tags is {model.tags}, expected NNW+THW with architecture = "w2ner"',
+        ),
+        (
+            decoding.overlap < decoding.max_words,
+            f"decoding.overlap is {decoding.overlap}, expected less than decoding.max_words ({decoding.max_words})",
+        ),
+        (
+            min(train.seeds) >= 0 and max(train.seeds) < 2**32 and len(set(train.seeds)) == len(train.seeds),
+            f"train.seeds are {train.seeds}, expected different numbers from 0 to {2**32 - 1}",
+        ),
+    ]
+    return [problem for holds, problem in checks if not holds]
+
+
+def _apply(data: dict[str, Any], setting: str) -> None:
+    """Put `section.key=value` into the data; the value is TOML, or else plain text."""
+    path, equals, text = setting.partition("=")
+    section, dot, key = path.strip().partition(".")
+    if not equals or not dot or not key:
+        raise UsageError(f"--set {setting!r}, expected section.key=value, such as train.epochs=5")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text.strip()
+    values = data.setdefault(section, {})
+    if isinstance(values, dict):  # else config_from says that it is no section
+        values[key] = value
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else f", expected one of {', '.join(known)}"

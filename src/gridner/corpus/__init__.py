@@ -1,0 +1,1 @@
+"""Corpora: splits, statistics, the gazetteer, flattened and coordinated entities."""

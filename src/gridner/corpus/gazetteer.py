@@ -1,0 +1,210 @@
+"""Names that are known: of an ontology, a thesaurus, a list of drugs, or of the training corpus.
+
+Where a text has a name of the lexicon, its relations get a bonus before they are decoded (`favoured`). So the network
+stays the paper's, and a name that it has never seen is found unless the network is sure that it is none there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gridner.documents import check_type
+from gridner.errors import FormatError, InvalidError, Notes
+from gridner.files import read_lines, reading
+from gridner.text.sentences import Sentence
+from gridner.text.splitting import tokenize
+
+JOINS = frozenset(("and", "or", "/", ",", "("))  # what an enumeration or a bracket begins with
+SHARED = frozenset(("and", "or"))  # what comes before the last part
+GAP = 5  # words that may part a name
+BEFORE, AFTER = 4, 2  # the most words before and after the gap
+
+
+class Match(NamedTuple):
+    """These words of a sentence are a name of this type."""
+
+    type: str
+    words: tuple[int, ...]
+
+
+class Lexicon:
+    """Names by type. They are compared word by word, in small letters, without the plural's s at the end."""
+
+    def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
+        self._types: dict[str, list[str]] = {}
+        self._longest: dict[str, int] = {}  # name that begins with a word
+        self._last: set[str] = set()  # words of names
+        lower = ((type, " ".join(words).lower().split()) for type, words in names)  # a word may have white space in it
+        self._add((type, _key(words)) for type, words in lower if words)
+
+    def _add(self, names: Iterable[tuple[str, str]]) -> None:
+        for type, key in names:
+            types = self._types.setdefault(key, [])
+            if type not in types:
+                types.append(type)
+                first = key.partition(" ")[0]
+                self._last.add(key.rpartition(" ")[2])
+                self._longest[first] = max(self._longest.get(first, 0), key.count(" ") + 1)
+
+    def __iter__(self) -> Iterator[tuple[str, list[str]]]:
+        for key, types in sorted(self._types.items()):
+            for type in sorted(types):
+                yield type, key.split(" ")
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lexicon) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(self.to_text())
+
+    def __or__(self, other: Lexicon) -> Lexicon:
+        return Lexicon([*self, *other])
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that have names, sorted."""
+        return tuple(sorted({type for types in self._types.values() for type in types}))
+
+    def find(self, words: Sequence[str]) -> list[Match]:
+        """The names in a sentence, those without a gap first.
+
+        A name within a longer one of its type does not count; one with a gap, if that has one too.
+        """
+        lower = [word.lower() for word in words]
+        ends = [_singular(word) for word in lower]
+        return [*_longest(self._whole(lower, ends)), *_longest(self._parted(lower, ends))]
+
+    def _whole(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
+        for start, first in enumerate(lower):
+            before = ""
+            most = min(max(1, self._longest.get(first, 0)), len(lower) - start)
+            for stop in range(start + 1, start + most + 1):
+                for type in self._types.get(before + ends[stop - 1], ()):
+                    yield Match(type, tuple(range(start, stop)))
+                before += f"{lower[stop - 1]} "
+
+    def _parted(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
+        """Names with a gap: "bipolar cells" and "T cells" in "bipolar and amacrine cells", "T (and B) cells"."""
+        for stop, again in _gaps(lower):
+            last = [end for end in range(again + 1, min(len(lower), again + AFTER) + 1) if ends[end - 1] in self._last]
+            for start in range(max(0, stop - BEFORE), stop) if last else ():
+                if self._longest.get(lower[start], 0) > 1:
+                    for end in last:
+                        key = " ".join((*lower[start:stop], *lower[again : end - 1], ends[end - 1]))
+                        for type in self._types.get(key, ()):
+                            yield Match(type, (*range(start, stop), *range(again, end)))
+
+    def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
+        """What suits a corpus: names of its types, but for those that it mostly leaves unmarked. Others are counted."""
+        types = {mention.type for sentence in sentences for mention in sentence.mentions}
+        marked: Counter[tuple[str, str]] = Counter()
+        unmarked: Counter[str] = Counter()
+        for sentence in sentences:
+            words = [word.text for word in sentence.words]
+            inside = {word for mention in sentence.mentions for word in mention.words}
+            for mention in sentence.mentions:
+                marked[mention.type, _key([words[word].lower() for word in mention.words])] += 1
+            lower = [word.lower() for word in words]
+            for places in {one.words for one in _longest(self._whole(lower, [_singular(word) for word in lower]))}:
+                if inside.isdisjoint(places):
+                    unmarked[_key([words[place].lower() for place in places])] += 1
+        kept = []
+        for type, name in self:
+            key = " ".join(name)
+            if type not in types:
+                notes.add("lexicon: name of a type that train does not have, left out", f"{type}: {key}")
+            elif marked[type, key] < unmarked[key]:
+                notes.add("lexicon: name that train mostly leaves unmarked, left out", f"{type}: {key}")
+            else:
+                kept.append((type, name))
+        return Lexicon(kept)
+
+    def about(self) -> dict[str, object]:
+        """Counts and a hash: what a model card may say."""
+        counts = Counter(type for types in self._types.values() for type in types)
+        return {
+            "names": {type: counts[type] for type in self.types},
+            "sha256": hashlib.sha256(self.to_text().encode()).hexdigest(),
+        }
+
+    def to_text(self) -> str:
+        """A line for each name: the type, a tab and the words as they are compared."""
+        return "".join(f"{type}\t{' '.join(words)}\n" for type, words in self)
+
+    @classmethod
+    def from_text(cls, text: str, *, where: str) -> Lexicon:
+        """From what `to_text` gave."""
+        lexicon = cls()
+        lines = [line.partition("\t") for line in text.split("\n")[:-1]]
+        if not all(key for _, _, key in lines):
+            raise FormatError(f"{where}: a line without a type, a tab and a name, expected what gridner wrote")
+        lexicon._add((type, key) for type, _, key in lines)
+        return lexicon
+
+
+def names_of(sentences: Iterable[Sentence]) -> Lexicon:
+    """The names of the mentions of a corpus that have no gap."""
+    return Lexicon(
+        (mention.type, [sentence.words[word].text for word in mention.words])
+        for sentence in sentences
+        for mention in sentence.mentions
+        if len(mention.words) == mention.tail - mention.head + 1
+    )
+
+
+def read_lexicon(path: str | Path) -> Lexicon:
+    """A file of lines with a type, a tab and a name; blank lines and those that begin with # are left out."""
+    names = []
+    with reading(Path(path)):
+        for line in read_lines(Path(path)):
+            text = line.text
+            if not text.strip() or text.startswith("#"):
+                continue
+            type, tab, name = text.partition("\t")
+            if not tab or "\t" in name or not name.strip():
+                raise FormatError(f"{line.where}: {text!r:.60}, expected a type, a tab and a name")
+            try:
+                check_type(type)
+            except InvalidError as error:
+                raise FormatError(f"{line.where}: {error}") from None
+            names.append((type, [name[word.start : word.end] for word in tokenize(name)]))
+    if not names:
+        raise FormatError(f"{path}: no names, expected lines with a type, a tab and a name")
+    return Lexicon(names)
+
+
+def _key(lower: Sequence[str]) -> str:
+    return " ".join((*lower[:-1], _singular(lower[-1])))
+
+
+def _singular(word: str) -> str:
+    plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "is", "us"))
+    return word[:-1] if plural else word
+
+
+def _longest(matches: Iterable[Match]) -> list[Match]:
+    """Without those within others of their type; each once."""
+    found = list(dict.fromkeys(matches))
+    sets = [(one.type, frozenset(one.words)) for one in found]
+    return [
+        one for one, (type, words) in zip(found, sets, strict=True) if not any(type == t and words < w for t, w in sets)
+    ]
+
+
+def _gaps(lower: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where a name may be parted: from a word that joins on, or up to one. As (stop, again), the gap between."""
+    for place, word in enumerate(lower):
+        if word in JOINS:
+            for again in range(place + 2, min(place + GAP + 1, len(lower))):
+                yield place, again
+        if word in SHARED:
+            for stop in range(max(1, place + 1 - GAP), place):
+                if lower[stop] not in JOINS:
+                    yield stop, place + 1

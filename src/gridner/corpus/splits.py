@@ -1,0 +1,61 @@
+"""A part of a corpus, train, dev or test: documents with their sentences and mentions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gridner.documents import Document, extent
+from gridner.errors import Notes
+from gridner.formats.jsonl import to_json
+from gridner.text.sentences import Sentence, align
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Documents, aligned."""
+
+    documents: tuple[Document, ...]
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The entity types, sorted."""
+        return tuple(sorted({entity.type for document in self.documents for entity in document.entities}))
+
+    def about(self) -> dict[str, object]:
+        """Counts and a hash, without any text: what a model card may say."""
+        digest = hashlib.sha256()
+        for document in sorted(self.documents, key=lambda document: document.id):
+            digest.update(json.dumps(to_json(document), sort_keys=True).encode())
+        entities = [entity for document in self.documents for entity in document.entities]
+        return {
+            "documents": len(self.documents),
+            "sentences": len(self.sentences),
+            "entities": len(entities),
+            "discontinuous": sum(
+                len(extent(document.text, entity)) > 1 for document in self.documents for entity in document.entities
+            ),
+            "types": {name: sum(entity.type == name for entity in entities) for name in self.types},
+            "sha256": digest.hexdigest(),
+        }
+
+
+def part_of(documents: Iterable[Document], *, notes: Notes, name: str) -> Part:
+    """Documents with their sentences and mentions. Entities that words or sentences cut are counted.
+
+    Those of train are in the order of their ids, so that a training does not depend on how they came.
+    """
+    documents = sorted(documents, key=lambda document: document.id) if name == "train" else documents
+    kept: list[Document] = []
+    sentences: list[Sentence] = []
+    for document in documents:
+        aligned = align(document)
+        for entity, why in aligned.cut:
+            what = "left out of training" if name == "train" else "counts as missed"
+            notes.add(f"{name}: entity that {why.value}, {what}", f"{document.id}: {entity.type}")
+        kept.append(document)
+        sentences += aligned.sentences
+    return Part(tuple(kept), tuple(sentences))

@@ -1,0 +1,156 @@
+"""A trained model as ONNX: both steps of the network, for batches and sentences of any size."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from torch import Tensor, nn
+
+from gridner.errors import UsageError
+from gridner.export.quantization import quantize
+from gridner.inference.batches import Arrays, Pieces, plan_tagging
+from gridner.inference.checkpoint import write_checkpoint
+from gridner.inference.engine import Engine, GridArrays, WordVectors
+from gridner.inference.onnx_engine import SCORES
+from gridner.model.portable import PortableLstm
+from gridner.model.toe import Toe
+from gridner.model.trained import TorchEngine, TrainedModel
+from gridner.text.sentences import Sentence
+
+SAMPLE = 256  # sentences that the scales of 8 bits are taken from
+LONG = 100  # words of a sentence that is not among them
+CELLS = 8192  # of a batch of them
+OPSET = 20  # has Gelu
+EXAMPLE = (("a", "b", "c", "d", "e", "f", "g"), ("a", "b", "c"), ("a", "b", "c", "d", "e"))  # sizes that all differ
+
+
+def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sentence] | None = None) -> None:
+    """Write the model as a folder that `gridner.load` takes where there is no torch.
+
+    With a sample of sentences as the model will see them its network has 8 bits, with scales that suit these.
+    """
+    checkpoint = replace(model.checkpoint, exported=True, int8=sample is not None)
+
+    def write(paths: Sequence[Path]) -> None:
+        network = model.model.eval()
+        reader, tagger = paths
+        words = model.pieces.collate(model.pieces.encode(EXAMPLE))
+        with torch.inference_mode():
+            engine = TorchEngine(network)
+            grid = _grid(engine, words)
+        size, pieces, most, n = (torch.export.Dim(name) for name in ("size", "pieces", "most", "words"))
+        shapes = ({0: size, 1: pieces}, {0: size, 1: pieces}, {0: size, 1: n, 2: most}, {0: size})
+        _write(_Reader(network), words, WordVectors._fields, shapes, reader)
+        _write(_Tagger(network), grid, (SCORES,), ({0: size, 1: n}, {0: size, 1: n}, {0: size}), tagger)
+        if sample is not None:
+            batches = _batches(model.pieces, sample)
+            with _quiet():
+                quantize(reader, [batch._asdict() for batch in batches])
+                quantize(tagger, [_grid(engine, batch)._asdict() for batch in batches])
+
+    write_checkpoint(
+        Path(directory),
+        checkpoint,
+        tokenizer=model.pieces.tokenizer,
+        write_network=write,
+        card=model.card,
+    )
+
+
+def _grid(engine: Engine, batch: Arrays) -> GridArrays:
+    """Return all words of a batch, for the second step."""
+    words, _ = engine.read(batch)
+    positions = np.broadcast_to(np.arange(words.shape[1]), words.shape[:2])
+    return GridArrays(words, np.ascontiguousarray(positions), batch.lengths)
+
+
+def _batches(pieces: Pieces, sample: Sequence[Sentence]) -> list[Arrays]:
+    """Return some of the sentences, evenly, without the longest."""
+    short = [sentence for sentence in sample if len(sentence.words) <= LONG]
+    if not short:
+        raise UsageError(
+            f"no sentence of at most {LONG} words in the sample, expected some text as the model will see it"
+        )
+    chosen = short[:: -(-len(short) // SAMPLE)]
+    encoded = pieces.encode([[word.text for word in sentence.words] for sentence in chosen])
+    fitting = [one for one in encoded if one.pieces <= pieces.max_pieces]
+    groups = plan_tagging([len(one.words) for one in fitting], cells=CELLS)
+    return [pieces.collate([fitting[place] for place in group]) for group in groups]
+
+
+class _Reader(nn.Module):
+    """The first step, with a batch's tensors one by one, as ONNX has inputs."""
+
+    def __init__(self, model: Toe) -> None:
+        super().__init__()
+        self.encoder = model.encoder
+        self.context = PortableLstm(model.encoder)
+        self.candidates = model.candidates
+
+    def forward(
+        self, pieces: Tensor, piece_mask: Tensor, word_pieces: Tensor, lengths: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        words = self.context(self.encoder.pool(pieces, piece_mask, word_pieces), lengths)
+        if self.candidates is None:
+            return words, torch.ones_like(words[..., 0])
+        return words, self.candidates(words) - self.candidates.offset
+
+
+class _Tagger(nn.Module):
+    """The second step."""
+
+    def __init__(self, model: Toe) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, words: Tensor, positions: Tensor, lengths: Tensor) -> Tensor:
+        return self.model.tag(words, positions, lengths)[-1]
+
+
+def _write(
+    module: nn.Module,
+    example: Arrays | GridArrays,
+    outputs: Sequence[str],
+    shapes: tuple[dict[int, Any], ...],
+    path: Path,
+) -> None:
+    with _quiet():
+        program = torch.onnx.export(
+            module.eval(),
+            tuple(torch.from_numpy(array) for array in example),
+            input_names=list(example._fields),
+            output_names=list(outputs),
+            dynamic_shapes=shapes,
+            opset_version=OPSET,
+            dynamo=True,
+            verbose=False,
+        )
+    if program is None:
+        raise RuntimeError("the exporter gave no program")
+    network = program.model_proto
+    for each in (network, network.graph, *network.graph.node, *network.graph.value_info):
+        del each.metadata_props[:]  # the exporter's notes, with the paths of this machine in them
+        each.doc_string = ""
+    onnx.save(network, path)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The exporter warns about libraries that it does not need, the quantizer about what the exporter has done."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

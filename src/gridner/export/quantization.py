@@ -1,0 +1,153 @@
+"""A network of `export` in 8 bits.
+
+Products with weights run on integers, with scales that are fixed here, on texts of the kind that the model will see:
+taken anew from each batch, as dynamic quantisation does, they would let the entities of a text depend on its
+neighbours. Before that, columns with large values are made even (SmoothQuant, Xiao et al. 2023). All other weights are
+kept in 8 bits too, with a scale a row, and computed with as floats.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnxruntime import InferenceSession
+from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
+
+Inputs = dict[str, NDArray[Any]]  # of the network, by name
+SMALL = 4096  # weights that are not worth it
+SMOOTH = 0.8  # how much of the unevenness goes from the values to the weights
+LEAST = 1e-6
+
+
+def quantize(path: Path, batches: Sequence[Inputs]) -> None:
+    """Turn the network in the file into one of 8 bits. Its scales suit the batches."""
+    model = onnx.load(path)
+    _smooth(model, batches)
+    onnx.save(model, path)
+    products = [node.name for node in _products(model)]
+    quantize_static(
+        str(path),
+        str(path),
+        _Reader(batches),
+        quant_format=QuantFormat.QDQ,
+        nodes_to_quantize=products,
+        op_types_to_quantize=["MatMul"],
+        per_channel=True,
+        reduce_range=True,  # weights of 7 bits: with 8, sums overflow on processors that have AVX2 alone
+        activation_type=QuantType.QUInt8,
+        weight_type=QuantType.QInt8,
+        calibrate_method=CalibrationMethod.MinMax,
+        extra_options={"OpTypesToExcludeOutputQuantization": ["MatMul"]},
+    )
+    model = onnx.load(path)
+    _pack(model)
+    onnx.save(model, path)
+
+
+class _Reader(CalibrationDataReader):  # type: ignore[misc]
+    def __init__(self, batches: Iterable[Inputs]) -> None:
+        self.batches = iter(batches)
+
+    def get_next(self) -> Inputs | None:
+        return next(self.batches, None)
+
+
+def _products(model: ModelProto) -> Iterator[NodeProto]:
+    """The products of words or cells with weights."""
+    weights = {each.name for each in model.graph.initializer if len(each.dims) == 2}
+    for node in model.graph.node:
+        if node.op_type == "MatMul" and node.input[1] in weights:
+            yield node
+
+
+def _smooth(model: ModelProto, batches: Iterable[Inputs]) -> None:
+    """Let x W be (x / s) (s W), where s takes the large columns of x to W. Weights that several products share stay."""
+    graph = model.graph
+    weights = {each.name: each for each in graph.initializer}
+    uses = Counter(name for node in graph.node for name in node.input)
+    products: dict[str, list[NodeProto]] = defaultdict(list)  # by what is multiplied
+    for node in _products(model):
+        if uses[node.input[1]] == 1:
+            products[node.input[0]].append(node)
+    most = _most(model, list(products), batches)
+    even: dict[str, NodeProto] = {}
+    for name, nodes in products.items():
+        values = [numpy_helper.to_array(weights[node.input[1]]) for node in nodes]
+        of_weights = np.maximum(np.max([np.abs(some).max(axis=1) for some in values], axis=0), LEAST)
+        scales = np.maximum(most[name], LEAST) ** SMOOTH / of_weights ** (1 - SMOOTH)
+        graph.initializer.append(numpy_helper.from_array((1 / scales).astype(np.float32), f"{name}.smooth"))
+        even[name] = helper.make_node("Mul", [name, f"{name}.smooth"], [f"{name}.even"])
+        for node, some in zip(nodes, values, strict=True):
+            scaled = (some * scales[:, None]).astype(np.float32)
+            weights[node.input[1]].CopyFrom(numpy_helper.from_array(scaled, node.input[1]))
+            node.input[0] = f"{name}.even"
+    nodes = list(graph.node)
+    del graph.node[:]
+    graph.node.extend(even[each.name] for each in graph.input if each.name in even)
+    for node in nodes:
+        graph.node.append(node)
+        graph.node.extend(even[name] for name in node.output if name in even)
+
+
+def _most(model: ModelProto, names: list[str], batches: Iterable[Inputs]) -> dict[str, NDArray[np.floating]]:
+    """The largest value of each column."""
+    probe = ModelProto()
+    probe.CopyFrom(model)
+    probe.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
+    session = InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
+    most: dict[str, NDArray[np.floating]] = {}
+    for batch in batches:
+        for name, values in zip(names, session.run(names, batch), strict=True):
+            found = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
+            most[name] = np.maximum(most.get(name, found), found)
+    return most
+
+
+def _pack(model: ModelProto) -> None:
+    """Keep the other weights as bytes and a scale for each of their rows."""
+    graph = model.graph
+    packed = []
+    for each in list(graph.initializer):
+        if each.data_type == TensorProto.FLOAT and len(each.dims) > 1 and np.prod(each.dims) >= SMALL:
+            values = numpy_helper.to_array(each)
+            scales = np.maximum(np.abs(values).max(axis=-1, keepdims=True) / 127, np.finfo(np.float32).tiny)
+            graph.initializer.remove(each)
+            graph.initializer.append(
+                numpy_helper.from_array(np.round(values / scales).astype(np.int8), _bytes(each.name))
+            )
+            graph.initializer.append(numpy_helper.from_array(scales.astype(np.float32), _scales(each.name)))
+            packed.append(each.name)
+    nodes: list[NodeProto] = []
+    for node in graph.node:
+        name = node.input[0] if node.input else ""
+        if node.op_type == "Gather" and name in packed:  # only the rows of a text's pieces become floats
+            rows, by = _bytes(node.output[0]), _scales(node.output[0])
+            nodes.append(helper.make_node("Gather", [_bytes(name), node.input[1]], [rows], axis=0))
+            nodes.append(helper.make_node("Gather", [_scales(name), node.input[1]], [by], axis=0))
+            nodes += _floats(rows, by, node.output[0])
+        else:
+            nodes.append(node)
+    used = {name for node in nodes for name in node.input}
+    once = [node for name in packed if name in used for node in _floats(_bytes(name), _scales(name), name)]
+    del graph.node[:]
+    graph.node.extend([*once, *nodes])  # ONNX Runtime computes the first ones when it loads, and not again
+
+
+def _floats(bytes: str, scales: str, result: str) -> list[NodeProto]:
+    cast = helper.make_node("Cast", [bytes], [f"{bytes}.float"], to=TensorProto.FLOAT)
+    return [cast, helper.make_node("Mul", [f"{bytes}.float", scales], [result])]
+
+
+def _bytes(name: str) -> str:
+    return f"{name}.bytes"
+
+
+def _scales(name: str) -> str:
+    return f"{name}.scales"

@@ -1,0 +1,1 @@
+"""From text to entities, without torch: checkpoints, batches, engines, the recognizer."""

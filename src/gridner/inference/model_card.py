@@ -1,0 +1,105 @@
+"""The model card of a training: data, command, versions and scores; no text of the corpus."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+from gridner.inference.checkpoint import Checkpoint
+
+VERSIONS = ("gridner", "torch", "transformers", "tokenizers", "numpy")
+
+
+def versions() -> dict[str, str]:
+    """What a result may depend on."""
+    return {"python": platform.python_version(), **{name: version(name) for name in VERSIONS}}
+
+
+def card_of(checkpoint: Checkpoint) -> str:
+    """The card, in Markdown with the hub's header."""
+    training, model = checkpoint.training, checkpoint.config.model
+    lines = [
+        "---",
+        "library_name: gridner",
+        "tags: [token-classification, named-entity-recognition, discontinuous-ner]",
+        "---",
+        "",
+        f"# A gridner model: {', '.join(checkpoint.types)}",
+        "",
+        f"Discontinuous named-entity recognition: {model.architecture.upper()} on `{model.encoder}`, "
+        f"tags {model.tags}, {f'TREM with {model.rounds} rounds' if model.trem else 'without TREM'}.",
+        "",
+        *_made(training),
+        "",
+        "## Data",
+        "",
+        "| part | documents | sentences | entities | discontinuous | SHA-256 |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, about in training["data"].items():
+        counts = (f"{about[key]:,}" for key in ("documents", "sentences", "entities", "discontinuous"))
+        lines.append(f"| {name} | {' | '.join(counts)} | `{about['sha256'][:16]}` |")
+    for name, about in training["data"].items():
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in about["types"].items())
+        lines += ["", f"Entities of {name} by type: {kinds}."]
+    if training.get("lexicon"):
+        names = ", ".join(f"{kind} {count:,}" for kind, count in training["lexicon"]["names"].items())
+        bonus = checkpoint.config.decoding.name_bonus
+        lines += ["", f"Its lexicon has names that add {bonus:g} to the log-odds of their relations: {names}."]
+    for name, scores in training["scores"].items():
+        lines += ["", f"## Scores on {name}", "", *_table(scores)]
+    if training.get("reliability"):
+        lines += ["", "## What a score means", "", *_reliability(training["reliability"]["calibrated"])]
+    decoding = checkpoint.config.decoding
+    if training.get("tuned"):
+        lines += [
+            "",
+            "The second command chose thresholds, names and calibration anew, on these dev documents.",
+        ]
+    if checkpoint.config.train.tune_thresholds and "dev" in training["scores"]:
+        lines += [
+            "",
+            f"Thresholds were chosen on dev: links {decoding.link_threshold}, head and tail {decoding.end_threshold}. "
+            "So the epoch and the thresholds suit dev; another corpus will score lower.",
+        ]
+    elif "dev" in training["scores"]:
+        lines += ["", "The epoch was chosen on dev, so another corpus will score lower."]
+    if training["notes"]:
+        lines += ["", "## What was left out or changed", ""]
+        lines += [f"- {count:,} × {what}" for what, count in training["notes"].items()]
+    if training.get("versions"):
+        lines += ["", "## Versions", "", ", ".join(f"{name} {number}" for name, number in training["versions"].items())]
+    return "\n".join([*lines, ""])
+
+
+def _made(training: Mapping[str, Any]) -> list[str]:
+    """How it was made, as far as that is known."""
+    lines = []
+    if "seed" in training:
+        lines.append(
+            f"Trained with seed {training['seed']} for {training['epochs']} epochs in {training['seconds'] / 60:.0f} "
+            f"minutes on {training['device']}; the weights are those of epoch {training['best_epoch']}."
+        )
+    if training.get("tuned"):
+        lines += ["", "Thresholds, names and calibration were then chosen anew, on the dev documents named here."]
+    commands = [*([training["command"]] if "command" in training else []), *training.get("tuned", [])]
+    return [*lines, *(["", "```sh", *commands, "```"] if commands else [])]
+
+
+def _reliability(rows: list[dict[str, float]]) -> list[str]:
+    head = "A score is the share of entities on dev with such a score that are right, as fitted there."
+    lines = [head, "", "| score | entities | mean score | right |", "|---|---|---|---|"]
+    for row in rows:
+        numbers = f"{row['count']:,} | {row['score']:.2f} | {row['right']:.2f}"
+        lines.append(f"| {row['low']:.1f}–{row['high']:.1f} | {numbers} |")
+    return lines
+
+
+def _table(scores: Mapping[str, Any]) -> list[str]:
+    rows = ["| exact match | P | R | F1 | gold |", "|---|---|---|---|---|"]
+    for name, score in scores["exact"].items():
+        numbers = (f"{100 * score[key]:.2f}" for key in ("precision", "recall", "f1"))
+        rows.append(f"| {name} | {' | '.join(numbers)} | {score['tp'] + score['fn']:,} |")
+    return rows

@@ -1,0 +1,57 @@
+"""A network on ONNX Runtime: neither torch nor transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from gridner.errors import FormatError
+from gridner.inference.batches import Arrays
+from gridner.inference.checkpoint import EXPORTED
+from gridner.inference.engine import GridArrays, WordVectors
+
+SCORES = "scores"
+
+
+class OnnxEngine:
+    """A network in the two files that `gridner export` wrote. `threads`: as many as there are cores if None."""
+
+    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        reader, tagger = (folder / name for name in EXPORTED)
+        self.reader = _session(reader, threads, inputs=Arrays._fields, outputs=WordVectors._fields)
+        self.tagger = _session(tagger, threads, inputs=GridArrays._fields, outputs=(SCORES,))
+
+    def read(self, batch: Arrays) -> WordVectors:
+        """Return the words of a batch as vectors."""
+        return WordVectors(*self.reader.run(list(WordVectors._fields), batch._asdict()))
+
+    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        """Return scores [B, m, m, labels]."""
+        scores: NDArray[np.floating] = self.tagger.run([SCORES], grid._asdict())[0]
+        return scores
+
+
+def _session(
+    path: Path, threads: int | None, *, inputs: tuple[str, ...], outputs: tuple[str, ...]
+) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or 0
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what is wrong is raised
+    try:
+        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's own have no common base
+        raise FormatError(f"{path}: {_first_line(error)}, expected a network of gridner export") from None
+    has = sorted(each.name for each in session.get_inputs())
+    gives = sorted(each.name for each in session.get_outputs())
+    if has != sorted(inputs) or gives != sorted(outputs):
+        found = f"inputs {', '.join(has):.80} and outputs {', '.join(gives):.40}"
+        raise FormatError(f"{path}: {found}, expected {', '.join(sorted(inputs))} and {', '.join(sorted(outputs))}")
+    return session
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:160]

@@ -1,0 +1,168 @@
+"""Prediction in bulk: what is done with every document, in this process or in several.
+
+Answers come in the order of the documents, and are the same in one process and in many.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any
+
+from gridner.corpus.flattening import simplified
+from gridner.documents import Document
+from gridner.errors import GridnerError, Notes, UsageError
+from gridner.inference.cores import at_most_cores, usable_cores
+from gridner.inference.loading import load
+from gridner.inference.recognizer import Recognizer
+
+CHARACTERS = 50_000  # of the documents that a process gets at a time, if there is more than one
+DEATHS = 3  # of processes in a row, after which it is given up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """The model and what of its answers is wanted. It can be sent to other processes."""
+
+    model: Path | None = None
+    lexicon: str | None = None
+    threshold: float | None = None
+    types: tuple[str, ...] | None = None
+    flat: bool = False
+    max_gap: int | None = None
+    threads: int | None = None
+
+    def load(self) -> Recognizer:
+        """The recognizer. A type that it does not know is an error."""
+        settings: dict[str, Any] = {} if self.threshold is None else {"threshold": self.threshold}
+        recognizer = load(self.model, threads=self.threads, lexicon=self.lexicon, **settings)
+        known = recognizer.scheme.types
+        for name in sorted(set(self.types or ()) - set(known)):
+            raise UsageError(f"--types {name}, expected those that the model finds: {', '.join(known)}")
+        return recognizer
+
+    def answers(
+        self,
+        recognizer: Recognizer,
+        documents: Iterable[Document],
+        *,
+        notes: Notes,
+        each: Callable[[], None] = lambda: None,
+    ) -> Iterator[Document]:
+        """The documents with the entities that are wanted. `each` is called after each sentence."""
+        for answer in recognizer.pipe(documents, notes=notes, each=each):
+            wanted = tuple(one for one in answer.entities if self.types is None or one.type in self.types)
+            kept = replace(answer, entities=wanted)
+            yield simplified(kept, flat=self.flat, max_gap=self.max_gap, notes=notes)
+
+
+def in_processes(
+    task: Task,
+    documents: Iterable[Document],
+    *,
+    workers: int,
+    notes: Notes,
+    each: Callable[[], None] = lambda: None,
+) -> Iterator[Document]:
+    """The same from several processes, at most one per core. One that dies is replaced, and its work done again."""
+    workers = at_most_cores(workers, "workers")
+    most = max(1, usable_cores() // workers)
+    threads = most if task.threads is None else min(task.threads, most)
+    own = replace(task, threads=threads)
+    chunks = _chunks(documents)
+    pool = _pool(own, workers)
+    waiting: deque[tuple[list[Document], Future[_Read]]] = deque()
+    deaths = 0
+    try:
+        while True:
+            try:
+                while len(waiting) < 2 * workers and (chunk := next(chunks, None)):
+                    waiting.append((chunk, pool.submit(_read, chunk)))
+                if not waiting:
+                    return
+                answers, of_them, sentences = waiting[0][1].result()
+            except BrokenProcessPool:
+                deaths += 1
+                if deaths > DEATHS:
+                    names = ", ".join(document.id for chunk, _ in waiting for document in chunk[:1])
+                    raise GridnerError(
+                        f"processes died {deaths} times in a row (out of memory?), at work on {names[:200]}; "
+                        "expected them to live: fewer --workers need less memory"
+                    ) from None
+                pool.shutdown(cancel_futures=True)
+                pool = _pool(own, workers)
+                waiting = deque((chunk, pool.submit(_read, chunk)) for chunk, _ in waiting)
+                continue
+            waiting.popleft()
+            deaths = 0
+            notes.merge(of_them)
+            for _ in range(sentences):
+                each()
+            yield from answers
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    chunk: list[Document] = []
+    size = 0
+    for document in documents:
+        chunk.append(document)
+        size += len(document.text)
+        if size >= CHARACTERS:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def _pool(task: Task, workers: int) -> ProcessPoolExecutor:
+    fresh = multiprocessing.get_context("spawn")  # a fork would take the threads of engines along, half alive
+    return ProcessPoolExecutor(workers, mp_context=fresh, initializer=_start, initargs=(task,))
+
+
+# What follows happens in the other processes.
+
+_Read = tuple[list[Document], Notes, int]
+_task: Task
+_recognizer: Recognizer | GridnerError  # what is wrong with the model is said with the first documents
+
+
+def _start(task: Task) -> None:
+    global _task, _recognizer  # noqa: PLW0603
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that was started
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _task = task
+    try:
+        _recognizer = task.load()
+    except GridnerError as error:
+        _recognizer = error
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _read(documents: list[Document]) -> _Read:
+    if isinstance(_recognizer, GridnerError):
+        raise _recognizer
+    notes = Notes()
+    sentences = 0
+
+    def each() -> None:
+        nonlocal sentences
+        sentences += 1
+
+    return list(_task.answers(_recognizer, documents, notes=notes, each=each)), notes, sentences

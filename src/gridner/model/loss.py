@@ -1,0 +1,45 @@
+"""The paper's loss, cross-entropy for any number of tags per cell with the threshold y_0 = 0; W2NER's; candidates'."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+
+def cell_loss(scores: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
+    """The sum of the loss over the real cells; divide it by their number, sum of lengths².
+
+    Scores and gold are [B, n, n, labels], gold boolean. For a cell with scores y and gold tags P the loss is
+    log(1 + Σ_{l ∉ P} e^{y_l}) + log(1 + Σ_{l ∈ P} e^{−y_l}).
+    """
+    cells = _real_cells(scores, lengths)
+    y, tags = scores[cells], gold[cells]  # [real cells, labels]
+    absent = torch.cat((y.masked_fill(tags, -torch.inf), y.new_zeros(len(y), 1)), dim=-1).logsumexp(dim=-1)
+    tagged = tags.any(dim=-1)  # elsewhere the second term is log 1
+    wrong = (-y[tagged]).masked_fill(~tags[tagged], -torch.inf)
+    present = torch.cat((wrong, y.new_zeros(len(wrong), 1)), dim=-1).logsumexp(dim=-1)
+    return absent.sum() + present.sum()
+
+
+def one_label_loss(scores: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
+    """The sum of W2NER's softmax cross-entropy over the real cells.
+
+    Scores are [B, n, n, labels + 1], the last for "none". A cell with several tags (two types on the same head and
+    tail) keeps the first: one label is all that this architecture can say.
+    """
+    cells = _real_cells(scores, lengths)
+    tags = gold[cells]
+    labels = torch.where(tags.any(dim=-1), tags.int().argmax(dim=-1), tags.shape[-1])
+    return functional.cross_entropy(scores[cells], labels, reduction="sum")
+
+
+def word_loss(log_odds: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
+    """Return the sum over the real words of the cross-entropy of "part of an entity"; both tensors are [B, n]."""
+    real = torch.arange(log_odds.shape[1], device=log_odds.device) < lengths.unsqueeze(1)
+    return functional.binary_cross_entropy_with_logits(log_odds[real], gold[real].to(log_odds.dtype), reduction="sum")
+
+
+def _real_cells(scores: Tensor, lengths: Tensor) -> Tensor:
+    real = torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(1)
+    return real.unsqueeze(1) & real.unsqueeze(2)

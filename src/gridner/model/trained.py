@@ -1,0 +1,167 @@
+"""A trained network with all that belongs to it: saved, loaded, shared through the Hugging Face hub, used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from huggingface_hub import ModelHubMixin, snapshot_download
+from huggingface_hub.errors import HfHubHTTPError
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from gridner.config import DecodingConfig
+from gridner.errors import FormatError, GridnerError, OutputError, UsageError
+from gridner.inference.batches import Arrays, Pieces
+from gridner.inference.checkpoint import (
+    ABOUT,
+    CARD,
+    NAMES,
+    TOKENIZER,
+    WEIGHTS,
+    Checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
+from gridner.inference.engine import GridArrays, WordVectors
+from gridner.inference.recognizer import Recognizer
+from gridner.model.build import build
+from gridner.model.language_model import language_model_from
+from gridner.model.toe import Batch, Toe
+
+
+class TorchEngine:
+    """A network on torch, on the device where it is."""
+
+    def __init__(self, model: Toe) -> None:
+        self.model = model.eval()
+        self.device = model.convolution.mlp.weight.device
+
+    @torch.inference_mode()
+    def read(self, batch: Arrays) -> WordVectors:
+        """Return the words of a batch as vectors."""
+        return WordVectors(*(_array(found) for found in self.model.read(Batch(*self._tensors(batch)))))
+
+    @torch.inference_mode()
+    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        """Return scores [B, m, m, labels]."""
+        return _array(self.model.tag(*self._tensors(grid))[-1])
+
+    def _tensors(self, arrays: Iterable[NDArray[np.generic]]) -> Iterator[torch.Tensor]:
+        return (torch.from_numpy(array).to(self.device) for array in arrays)
+
+
+def _array(tensor: torch.Tensor) -> NDArray[np.floating]:
+    array: NDArray[np.floating] = tensor.float().cpu().numpy()
+    return array
+
+
+class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classification", "discontinuous-ner"]):
+    """A network, its tokenizer and what they were trained for. `save_pretrained`, `from_pretrained`, `push_to_hub`."""
+
+    def __init__(self, model: Toe, checkpoint: Checkpoint, pieces: Pieces, card: str = "") -> None:
+        self.model = model
+        self.checkpoint = checkpoint
+        self.pieces = pieces
+        self.card = card
+        self._hub_mixin_config = None  # what the mixin would write is in gridner.json
+
+    @classmethod
+    def load(cls, directory: str | Path) -> TrainedModel:
+        """From a directory, without network."""
+        checkpoint, pieces = read_checkpoint(directory)
+        path = Path(directory) / WEIGHTS
+        if checkpoint.exported:
+            raise FormatError(f"{directory}: was exported, to predict only, expected a model with {WEIGHTS}")
+        language_model = language_model_from(checkpoint.language_model)
+        model = build(checkpoint.config.model, language_model=language_model, labels=len(checkpoint.scheme.labels))
+        try:
+            load_weights(model, load_file(path), where=str(path))
+        except SafetensorError as error:
+            raise FormatError(f"{path}: {error}, expected safetensors") from None
+        card = Path(directory) / CARD
+        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+        return cls(model.eval(), checkpoint, pieces, text)
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> TrainedModel:
+        """From a directory, or from the hub by its name there."""
+        if Path(pretrained_model_name_or_path).is_dir():
+            return cls.load(pretrained_model_name_or_path)
+        try:
+            return super().from_pretrained(pretrained_model_name_or_path, **options)
+        except GridnerError:
+            raise
+        except (OSError, ValueError, HfHubHTTPError) as error:
+            said = f"{pretrained_model_name_or_path}: cannot be had ({' '.join(str(error).split()):.160})"
+            raise UsageError(f"{said}, expected a folder or a name on the hub") from None
+
+    def recognizer(self, **decoding: Any) -> Recognizer:
+        """A recognizer on it, with its own decoding settings but for those given."""
+        config = self.checkpoint.config
+        return recognizer_of(self.model, self.checkpoint, self.pieces, replace(config.decoding, **decoding))
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        tensors = {name: tensor.contiguous() for name, tensor in self.model.state_dict().items()}
+
+        def write_network(paths: Sequence[Path]) -> None:
+            (path,) = paths
+            try:
+                save_file(tensors, path)
+            except SafetensorError as error:
+                raise OutputError(f"{path}: cannot be written ({error})") from None
+
+        write_checkpoint(
+            save_directory,
+            self.checkpoint,
+            tokenizer=self.pieces.tokenizer,
+            write_network=write_network,
+            card=self.card,
+        )
+
+    @classmethod
+    def _from_pretrained(  # the mixin says which arguments there are
+        cls,
+        *,
+        model_id: str,
+        revision: str | None,
+        cache_dir: str | Path | None,
+        force_download: bool,
+        local_files_only: bool,
+        token: str | bool | None,
+        **_: Any,
+    ) -> TrainedModel:
+        folder = snapshot_download(
+            model_id,
+            revision=revision,
+            cache_dir=cache_dir,
+            force_download=force_download,
+            local_files_only=local_files_only,
+            token=token,
+            allow_patterns=[ABOUT, TOKENIZER, WEIGHTS, NAMES, CARD],
+        )
+        return cls.load(folder)
+
+
+def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: Pieces, decoding: DecodingConfig) -> Recognizer:
+    """A recognizer on a network."""
+    one_label = checkpoint.config.model.architecture == "w2ner"
+    return Recognizer(
+        TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label, checkpoint.calibration, checkpoint.lexicon
+    )
+
+
+def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:
+    """Put tensors into a network that has exactly these."""
+    own = model.state_dict()
+    for name in sorted(own.keys() | tensors.keys()):
+        found = tuple(tensors[name].shape) if name in tensors else None
+        expected = tuple(own[name].shape) if name in own else None
+        if found != expected:
+            raise FormatError(f"{where}: {name} has shape {found}, expected {expected}")
+    model.load_state_dict(dict(tensors))

@@ -1,0 +1,260 @@
+"""One pretraining, from text to a folder with an encoder."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+
+from gridner.errors import Notes, OutputError, UsageError
+from gridner.files import write_text, write_whole
+from gridner.inference.model_card import versions
+from gridner.model.encoder_files import encoder_path
+from gridner.pretraining.card import draw_perplexity, pretraining_card
+from gridner.pretraining.loop import Loop, Watcher
+from gridner.pretraining.masking import masking_of
+from gridner.pretraining.network import Start, save_encoder, set_frequencies, start_of
+from gridner.pretraining.rows import frame_of, made_rows
+from gridner.pretraining.settings import Settings
+from gridner.pretraining.shuffling import Order, groups_of
+from gridner.pretraining.text import Source, fingerprint
+from gridner.training.cpu import flush_denormals
+from gridner.training.initialization import device_of, precision_of
+from gridner.training.interruption import Stop
+from gridner.training.snapshot import State, differences
+from gridner.training.task import SNAPSHOT, SPARE, alone, prepare
+
+ABOUT = "pretraining.json"
+FREE = ("snapshot_minutes",)  # settings that a resumed run may change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """What is to be pretrained: an encoder, text, and where the result goes."""
+
+    encoder: str
+    sources: Sequence[Source]
+    output: Path
+    settings: Settings
+    licences: Sequence[str] = ()  # notes for the card
+    device: str = "auto"
+    precision: str = "auto"
+    command: str = ""
+
+
+def pretrain(
+    task: Task, *, resume: bool = False, watcher: Watcher | None = None, notes: Notes | None = None
+) -> Mapping[str, Any]:
+    """Pretrain an encoder and write it to `task.output`. What its card says is returned, as plain data."""
+    notes = Notes() if notes is None else notes
+    texts = [fingerprint(source) for source in task.sources]
+    identity = _identity(task, texts)
+    if (done := _finished(task.output, identity, resume=resume)) is not None:
+        shutil.rmtree(task.output / SNAPSHOT, ignore_errors=True)
+        return done
+    device = device_of(task.device)
+    first = os.environ.get("RANK", "0") == "0"
+    try:
+        with alone(task.output) if first else nullcontext(), flush_denormals(device):
+            return _pretrain(task, device, texts, identity, resume=resume, watcher=watcher, notes=notes)
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
+            raise UsageError(
+                f"out of memory: expected a --micro-batch below {task.settings.micro_batch} or a shorter --length"
+            ) from error
+        raise
+
+
+def _pretrain(
+    task: Task,
+    device: torch.device,
+    texts: list[dict[str, Any]],
+    identity: dict[str, Any],
+    *,
+    resume: bool,
+    watcher: Watcher | None,
+    notes: Notes,
+) -> Mapping[str, Any]:
+    settings = task.settings
+    accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision_of(task.precision, device))
+    start = start_of(task.encoder, dropout=settings.dropout, seed=settings.seed, notes=notes)
+    frame = frame_of(start.pieces.tokenizer)
+    if settings.length > start.pieces.max_pieces:
+        raise UsageError(
+            f"--length {settings.length}; expected at most {start.pieces.max_pieces}, which {task.encoder} takes"
+        )
+    folder = task.output / SNAPSHOT
+    made = {"sources": identity["sources"], "encoder": identity["encoder"], "length": settings.length}
+    if accelerator.is_main_process:
+        parameters = sum(parameter.numel() for parameter in start.network.parameters())
+        size = sum(int(text["bytes"]) for text in texts)
+        prepare(task.output, needed=4 * parameters * 7 + 4 * size + SPARE)
+        made_rows(folder, task.sources, start.pieces, length=settings.length, identity=made, notes=notes)
+    accelerator.wait_for_everyone()
+    rows = made_rows(folder, task.sources, start.pieces, length=settings.length, identity=made, notes=Notes())
+    groups = groups_of(rows.groups, share=settings.held_out, most=settings.most_held_out)
+    if not any(group.held for group in groups) or not all(group.size for group in groups):
+        raise UsageError(
+            f"{task.sources[0].path}: {rows.about['pieces']:,} pieces of text; expected at least "
+            f"{2 * settings.length}, some to learn from and some to hold out"
+        )
+    if start.fresh_head:
+        set_frequencies(start.network, rows.about["counts"])
+    vocabulary = max(start.pieces.tokenizer.get_vocab().values()) + 1
+    stop = Stop()
+    loop = Loop(
+        network=start.network,
+        rows=rows,
+        order=Order(groups, settings.seed),
+        frame=frame,
+        masking=masking_of(settings.mask, start.mask, {*start.special, start.pieces.unknown}, vocabulary),
+        settings=settings,
+        fresh_head=start.fresh_head,
+        identity=identity,
+        folder=folder,
+        accelerator=accelerator,
+        watcher=Log(task.output / "log.csv", watcher) if accelerator.is_main_process else Log(),
+        stop=stop,
+    )
+    with stop.on_signals():
+        state = loop.run(resume=resume)
+    facts: dict[str, Any] = {}
+    if accelerator.is_main_process:
+        about = [{**text, **found} for text, found in zip(texts, _by_source(task.sources, rows.about), strict=True)]
+        facts = {
+            "identity": identity,
+            "command": task.command,
+            "encoder": task.encoder,
+            "fresh_head": start.fresh_head,
+            "settings": asdict(settings),
+            "steps": state.step,
+            "rows": state.step * settings.batch,
+            "epochs": state.step * settings.batch / loop.order.epoch,
+            "seconds": round(state.seconds, 1),
+            "device": str(accelerator.device),
+            "processes": accelerator.num_processes,
+            "sources": about,
+            "pieces": rows.about["pieces"],
+            "unknown": rows.about["unknown"],
+            "held_out_rows": sum(group.held for group in groups),
+            "licences": list(task.licences),
+            "history": state.history,
+            "notes": {what: count for what, count, _ in notes},
+            "versions": versions(),
+        }
+        _finish(task, start, state, facts)
+    accelerator.wait_for_everyone()
+    return facts
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Keeps the CSV log up to date and passes on what happens; with neither it is silent."""
+
+    path: Path | None = None
+    then: Watcher | None = None
+
+    def begin(self, state: State, steps: int) -> None:
+        """Before the first step."""
+        if self.then is not None:
+            self.then.begin(state, steps)
+
+    def step(self, state: State, steps: int, loss: float) -> None:
+        """After each step."""
+        if self.then is not None:
+            self.then.step(state, steps, loss)
+
+    def look(self, state: State, steps: int) -> None:
+        """After each look at the held-out text."""
+        if self.path is not None:
+            _write(self.path, _csv(state.history))
+        if self.then is not None:
+            self.then.look(state, steps)
+
+
+def _by_source(sources: Sequence[Source], about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is known of each source, in the order in which they were given; rows have them by weight."""
+    by_weight = [
+        source
+        for weight in dict.fromkeys(one.weight for one in sources)
+        for source in sources
+        if source.weight == weight
+    ]
+    found = {
+        source.path: (number, one)
+        for number, (source, one) in enumerate(zip(by_weight, about["sources"], strict=True), 1)
+    }
+    return [{"number": found[source.path][0], **found[source.path][1]} for source in sources]
+
+
+def _identity(task: Task, texts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What must be the same for a run to be resumed."""
+    folder = encoder_path(task.encoder) if task.encoder != "tiny" else None
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*")) if folder is not None else ():
+        if path.is_file() and path.suffix in (".json", ".safetensors", ".txt", ".model"):
+            with open(path, "rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    settings = {name: value for name, value in asdict(task.settings).items() if name not in FREE}
+    sources = {f"{number} {text['name']}": f"{text['sha256']} × {text['weight']}" for number, text in enumerate(texts)}
+    identity: dict[str, Any] = json.loads(
+        json.dumps({"encoder": digest.hexdigest(), "sources": sources, "settings": settings})
+    )
+    return identity
+
+
+def _finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapping[str, Any] | None:
+    """What a finished run of the same kind has, if the output is one; anything else there is not overwritten."""
+    if output.exists() and not output.is_dir():
+        raise OutputError(f"{output}: is a file; choose a new folder")
+    if not output.exists() or not any(output.iterdir()):
+        return None
+    if not resume:
+        raise OutputError(f"{output}: exists and is not empty; choose a new folder, or resume a run with --resume")
+    if not (output / ABOUT).is_file():
+        if (output / SNAPSHOT).is_dir():
+            return None
+        raise OutputError(f"{output}: not empty, and no run of gridner pretrain; choose a new folder")
+    facts: dict[str, Any] = json.loads((output / ABOUT).read_text(encoding="utf-8"))
+    if differing := differences(facts["identity"], identity):
+        raise OutputError(f"{output}: a finished run with {differing}; choose a new folder")
+    return facts
+
+
+def _finish(task: Task, start: Start, state: State, facts: dict[str, Any]) -> None:
+    """Write the encoder, its card and its curve; the snapshot and the pieces of the text go last."""
+    output = task.output
+    try:
+        save_encoder(start, output)
+    except OSError as error:
+        raise OutputError(f"{output}: cannot be written ({error.strerror or error})") from None
+    _write(output / "log.csv", _csv(state.history))
+    draw_perplexity(state.history, output / "curve.png")
+    _write(output / "README.md", pretraining_card(facts))
+    _write(output / ABOUT, json.dumps(facts, indent=1))
+    shutil.rmtree(output / SNAPSHOT)
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, lambda part: write_text(part, text), folder=False, force=True)
+
+
+def _csv(history: Sequence[Mapping[str, float]]) -> str:
+    names = list(dict.fromkeys(name for row in history for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    for row in history:
+        writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
+    return out.getvalue()

@@ -1,0 +1,167 @@
+"""What every request passes: counting and headers outside, then who may ask, how much, and how long it may take."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import time
+import traceback
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gridner.service.limits import Limits
+from gridner.service.metrics import Metrics
+from gridner.service.problems import problem
+from gridner.service.queue import BusyError
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+log = logging.getLogger("gridner.service")
+
+
+class Watch:
+    """Counts and times every request, adds the headers, and turns what was not foreseen into a problem.
+
+    The log gets no texts: of an error kind and place, of a request (if `access`) method, path, status and time.
+    """
+
+    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str], access: bool, private: bool) -> None:
+        self.app, self.metrics, self.paths, self.access = app, metrics, paths, access
+        self.headers = HEADERS if private else {k: v for k, v in HEADERS.items() if "Resource-Policy" not in k}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            log.error("%s at %s:%s", type(error).__name__, Path(frame.filename).name, frame.lineno)
+            self.metrics.errors.labels(type(error).__name__).inc()
+            if not status:
+                await problem(500, "the service failed, expected an answer; its log has the place")(
+                    scope, receive, sending
+                )
+        finally:
+            taken = time.perf_counter() - began
+            path = scope["path"] if scope["path"] in self.paths else "other"
+            self.metrics.requests.labels(path, str(status)).inc()
+            self.metrics.seconds.labels(path).observe(taken)
+            if self.access:
+                log.info("%s %s %s %.1f ms", scope["method"], path, status, 1000 * taken)
+
+
+class Guard:
+    """Lets in what may come in: the host that is meant, the token, a queue with room, a small and quick body."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        check: Callable[[], None],
+        token: str | None,
+        hosts: Collection[str],
+        open_paths: Collection[str],
+    ) -> None:
+        self.app, self.limits, self.check, self.token = app, limits, check, token
+        self.hosts, self.open_paths = hosts, open_paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if self.hosts and _host(headers.get("host", "")) not in self.hosts:
+            said = f"host {headers.get('host', '')!r:.80}, expected {' or '.join(sorted(self.hosts))}"
+            await problem(421, said)(scope, receive, send)
+        elif not self._may(scope, headers):
+            said = "no or another token, expected the header Authorization: Bearer TOKEN"
+            await problem(401, said, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+        elif scope["method"] == "POST":
+            await self._post(scope, headers, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    def _may(self, scope: Scope, headers: Headers) -> bool:
+        if self.token is None or (scope["method"] in ("GET", "HEAD") and scope["path"] in self.open_paths):
+            return True
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode("latin-1"), self.token.encode())
+
+    async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        most = self.limits.body_bytes
+        too_large = problem(413, f"a body of more than {most:,} bytes, expected at most that many in a request")
+        try:
+            self.check()
+        except BusyError as error:
+            await busy(error)(scope, receive, send)
+            return
+        announced = headers.get("content-length", "0")
+        if announced.isdecimal() and int(announced[:20]) > most:
+            await too_large(scope, receive, send)
+            return
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return
+                    body += message.get("body", b"")
+                    more = message.get("more_body", False)
+                    if len(body) > most:
+                        await too_large(scope, receive, send)
+                        return
+        except TimeoutError:
+            said = f"the body took more than {self.limits.seconds:g} seconds, expected it sooner"
+            await problem(408, said, {"Connection": "close"})(scope, receive, send)
+            return
+        given = False
+
+        async def whole() -> Message:
+            nonlocal given
+            if given:
+                return await receive()
+            given = True
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
+
+        await self.app(scope, whole, send)
+
+
+def busy(error: BusyError) -> Response:
+    """The answer that there is too much to do."""
+    return problem(503, str(error), {} if error.seconds is None else {"Retry-After": str(error.seconds)})
+
+
+def _host(header: str) -> str:
+    """The name in a Host header, without the port."""
+    name = header.strip().lower()
+    return name.partition("]")[0] + "]" if name.startswith("[") else name.partition(":")[0]

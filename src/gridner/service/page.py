@@ -1,0 +1,109 @@
+"""The page at `/`, and what it asks for: drawings, the grid of a sentence, files to keep.
+
+The layout is `draw.cells`, as in the report and in notebooks; the page's script only hides what is below its threshold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+from fastapi import FastAPI
+from pydantic import Field
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gridner.documents import Document
+from gridner.errors import Notes
+from gridner.files import check_not_empty
+from gridner.inference.recognizer import Recognizer
+from gridner.service.batcher import Batcher
+from gridner.service.drawing import annotated_document, drawing, grid_at, saved
+from gridner.service.queue import Queue
+from gridner.service.requests import answered, check_length
+from gridner.service.schema import Strict
+from gridner.service.worker import Worker
+from gridner.view.html import asset
+
+ASSETS = {
+    name: "css" if name.endswith(".css") else "javascript"
+    for name in ("draw.css", "base.css", "page.css", "draw.js", "grid.js", "examples.js", "page.js")
+}
+LEAST = 0.02  # score of an entity that the slider can bring to light
+
+
+class ToDraw(Strict):
+    """A text; with the contents of an .ann file, its entities are drawn instead of those that are found."""
+
+    text: str
+    id: str = Field("text", min_length=1, max_length=256)
+    ann: str | None = None
+
+
+class ToGrid(Strict):
+    """A sentence of a text, by its first character."""
+
+    text: str
+    start: int = Field(ge=0)
+
+
+class ToSave(Strict):
+    """A document of JSON lines, and the format to write it in."""
+
+    document: dict[str, Any]
+    format: Literal["brat", "jsonl", "csv"]
+
+
+def add_page(app: FastAPI, recognizer: Recognizer, batcher: Batcher, worker: Worker, queue: Queue) -> None:
+    """Add the page to a service."""
+    limits = queue.limits
+
+    @app.get("/", include_in_schema=False)
+    async def index(request: Request) -> Response:
+        return _file(request, "page.html", "html")
+
+    @app.get("/page/{name}", include_in_schema=False)
+    async def file(name: str, request: Request) -> Response:
+        if name not in ASSETS:
+            raise HTTPException(404, f"/page/{name:.40}, expected one of {', '.join(ASSETS)}")
+        return _file(request, name, ASSETS[name])
+
+    @app.post("/page/draw", include_in_schema=False)
+    async def draw(asked: ToDraw, request: Request) -> Response:
+        check_length(asked.id, asked.text, limits)
+        check_not_empty(asked.text, asked.id[:80])
+        return Response(await answered(_drawn(asked), request, queue), media_type="application/json")
+
+    async def _drawn(asked: ToDraw) -> bytes:
+        notes = Notes()
+        if asked.ann is not None:
+            document = await worker.run(annotated_document(asked.id, asked.text, asked.ann, limits, notes))
+        else:
+            plain = [Document(asked.id, asked.text)]
+            (document,) = await batcher.recognize(plain, threshold=LEAST, notes=notes)
+        return await worker.run(drawing(document, recognizer, limits, notes))
+
+    @app.post("/page/grid", include_in_schema=False)
+    async def grid(asked: ToGrid, request: Request) -> Response:
+        check_length("text", asked.text, limits)
+        work = worker.run(grid_at(asked.text, asked.start, recognizer))
+        return Response(await answered(work, request, queue), media_type="application/json")
+
+    @app.post("/page/save", include_in_schema=False)
+    async def save(asked: ToSave, request: Request) -> Response:
+        notes = Notes()
+        work = worker.run(saved(asked.document, asked.format, notes))
+        content, media, name = await answered(work, request, queue)
+        said = "; ".join(f"{count} x {what}" for what, count, _ in notes)
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Gridner-Notes": said}
+        return Response(content, media_type=media, headers=headers)
+
+
+def _file(request: Request, name: str, kind: str) -> Response:
+    content = asset(name).encode()
+    tag = f'"{hashlib.sha256(content).hexdigest()[:20]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=f"text/{kind}; charset=utf-8", headers=headers)

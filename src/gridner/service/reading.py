@@ -1,0 +1,108 @@
+"""What the batcher reads: requests, and sentences of them that go through the network together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from gridner.documents import Document, Entity
+from gridner.errors import Notes
+from gridner.inference.recognizer import Asked, Recognizer
+from gridner.text.sentences import Mention, Sentence, each_sentence, entity_of
+
+LONG = 2000  # characters; a request with more gives way to others
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """A request: its documents, and the entities of their sentences that have been read."""
+
+    documents: Sequence[Document]
+    threshold: float | None
+    notes: Notes = field(default_factory=Notes)
+    answer: Future[list[Document]] = field(default_factory=Future)
+    unread: int = 0  # characters
+    long: bool = False
+    in_network: int = 0  # sentences that are being read
+    exhausted: bool = False  # no sentence is left to read
+    _found: list[list[tuple[int, list[Entity]]]] = field(init=False)  # of each document, with the sentence's start
+    _sentences: Iterator[tuple[int, Sentence]] = field(init=False)
+    _ahead: tuple[int, Sentence] | None = None
+
+    def __post_init__(self) -> None:
+        self.unread = sum(len(document.text) for document in self.documents)
+        self.long = self.unread > LONG
+        self._found = [[] for _ in self.documents]
+        self._sentences = (
+            (number, sentence) for number, document in enumerate(self.documents) for sentence in each_sentence(document)
+        )
+
+    def take(self) -> tuple[int, Sentence] | None:
+        """Return the next sentence and the number of its document."""
+        taken = self._ahead or next(self._sentences, None)
+        self._ahead = next(self._sentences, None)
+        self.exhausted = self._ahead is None
+        self.in_network += taken is not None
+        return taken
+
+    def keep(self, number: int, sentence: Sentence, mentions: Sequence[Mention]) -> int:
+        """Keep the mentions of a sentence that was taken; return how many characters are read with it."""
+        self._found[number].append((sentence.start, [entity_of(sentence, mention) for mention in mentions]))
+        self.in_network -= 1
+        read = min(self.unread, sentence.end - sentence.start)
+        self.unread -= read
+        return read
+
+    def finish(self) -> None:
+        """Answer, unless it was given up or went wrong."""
+        answer = []
+        for document, found in zip(self.documents, self._found, strict=True):
+            found.sort(key=lambda pair: pair[0])
+            answer.append(replace(document, entities=tuple(entity for _, some in found for entity in some)))
+        with suppress(InvalidStateError):
+            self.answer.set_result(answer)
+
+    def fail(self, error: Exception) -> None:
+        """Answer that it went wrong."""
+        with suppress(InvalidStateError):
+            self.answer.set_exception(error)
+
+
+Taken = tuple[Job, int, Sentence]
+
+
+class Reading:
+    """Sentences of one request or several that go through the network together."""
+
+    def __init__(self, recognizer: Recognizer, taken: Sequence[Taken]) -> None:
+        self.taken = taken
+        self.unanswered = dict(enumerate(taken))
+        self.seconds = 0.0  # spent on it
+        asked = [Asked(sentence, job.threshold, job.notes) for job, _, sentence in taken]
+        self._windows = recognizer.read(asked) if asked else iter(())
+
+    def __next__(self) -> tuple[Taken, list[Mention]] | None:
+        """Read a window. Return the sentence that it completes, with its mentions, or None."""
+        done = next(self._windows)
+        return None if done is None else (self.unanswered.pop(done[0]), done[1])
+
+    @property
+    def given_up(self) -> bool:
+        """Whether nobody waits for what is left of it, if anything is."""
+        return all(job.answer.done() for job, _, _ in self.unanswered.values())
+
+    @property
+    def gives_way(self) -> bool:
+        """Whether only long requests wait for what is left of it."""
+        return all(job.long for job, _, _ in self.unanswered.values())
+
+    def jobs(self) -> list[Job]:
+        """The requests whose sentences these are."""
+        return list({id(job): job for job, _, _ in self.taken}.values())
+
+    def apart(self, recognizer: Recognizer) -> list[Reading]:
+        """What is left of it, each request by itself."""
+        left = list(self.unanswered.values())
+        return [Reading(recognizer, [one for one in left if one[0] is job]) for job in self.jobs()]

@@ -1,0 +1,1 @@
+"""Mentions ⇄ a grid of tags, windows over long sentences, and the decoder."""

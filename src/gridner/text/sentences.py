@@ -1,0 +1,206 @@
+"""Words of a sentence: `Word`, `Mention`, `Sentence`; entities aligned to words, and mentions mapped back.
+
+Two words that never mix: an Entity is characters in a document, a Mention is words in a sentence.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import pairwise
+
+from gridner.documents import Document, Entity, Fragment, check_score, check_type, extent
+from gridner.errors import InvalidError, plural
+from gridner.text.splitting import split_sentences, tokenize
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word and its characters `start` to `end` in the document."""
+
+    text: str
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or type(self.start) is not int or type(self.end) is not int:
+            raise InvalidError(f"word {self.text!r:.40} {self.start!r}-{self.end!r}: expected text and two integers")
+        if not self.text or self.start < 0 or self.end - self.start != len(self.text):
+            raise InvalidError(f"word {self.text!r} {self.start}-{self.end}: expected text as long as its offsets say")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words of a sentence that name something: strictly increasing indices. `score` is not compared."""
+
+    type: str
+    words: tuple[int, ...]
+    score: float | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        check_type(self.type)
+        words = self.words
+        if not isinstance(words, tuple) or not words or not all(type(word) is int for word in words):
+            raise InvalidError(f"mention {self.type}: words are {words!r}, expected a tuple of at least one index")
+        if words[0] < 0 or any(a >= b for a, b in pairwise(words)):
+            raise InvalidError(f"mention {self.type}: words are {words!r}, expected strictly increasing indices from 0")
+        check_score(self.score, f"mention {self.type}")
+
+    @property
+    def head(self) -> int:
+        """The first word."""
+        return self.words[0]
+
+    @property
+    def tail(self) -> int:
+        """The last word."""
+        return self.words[-1]
+
+
+def renumber(mention: Mention, places: Mapping[int, int] | Sequence[int]) -> Mention:
+    """Return the mention with each of its words replaced by what `places` has for it."""
+    return replace(mention, words=tuple(places[word] for word in mention.words))
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The words of a sentence and its mentions."""
+
+    document_id: str
+    words: tuple[Word, ...]
+    mentions: tuple[Mention, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.document_id, str) or not self.document_id:
+            raise InvalidError(f"document id {self.document_id!r}: expected text")
+        if not isinstance(self.words, tuple) or not self.words:
+            raise InvalidError(f"document {self.document_id}: a sentence without words")
+        if not all(isinstance(word, Word) for word in self.words):
+            raise InvalidError(f"document {self.document_id}: words are {self.words!r:.60}, expected a tuple of Word")
+        if not isinstance(self.mentions, tuple) or not all(isinstance(mention, Mention) for mention in self.mentions):
+            raise InvalidError(
+                f"document {self.document_id}: mentions are {self.mentions!r:.60}, expected a tuple of Mention"
+            )
+        if len(set(self.mentions)) != len(self.mentions):
+            raise InvalidError(f"document {self.document_id}: a mention twice in one sentence")
+        if any(a.end > b.start for a, b in pairwise(self.words)):
+            raise InvalidError(f"document {self.document_id}: words overlap or are out of order")
+        for mention in self.mentions:
+            if mention.tail >= len(self.words):
+                raise InvalidError(
+                    f"document {self.document_id}: mention {mention.type} {mention.words} is outside a sentence of "
+                    f"{plural(len(self.words), 'word')}"
+                )
+
+    @property
+    def start(self) -> int:
+        """Where the first word starts."""
+        return self.words[0].start
+
+    @property
+    def end(self) -> int:
+        """Where the last word ends."""
+        return self.words[-1].end
+
+
+class Cut(Enum):
+    """Why an entity cannot become a mention."""
+
+    SENTENCE = "crosses a sentence"
+    WORD = "begins or ends inside a word"
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """The sentences of a document, and the entities that could not become mentions of them."""
+
+    sentences: tuple[Sentence, ...]
+    cut: tuple[tuple[Entity, Cut], ...]
+
+
+def with_sentences(document: Document, spans: Iterable[Fragment]) -> Document:
+    """The document with sentences of the user's own, given as characters, say from `split_lines`."""
+    return replace(document, sentences=tuple(_tokenized(document.text, spans)))
+
+
+def sentences_of(document: Document) -> tuple[Sentence, ...]:
+    """The sentences of a document, without mentions: those that it carries, else split and tokenized."""
+    return tuple(each_sentence(document))
+
+
+def each_sentence(document: Document) -> Iterator[Sentence]:
+    """The same one after another, for documents of any length."""
+    text = document.text
+    if document.sentences is None:
+        every = _tokenized(text, split_sentences(text))
+    else:
+        every = iter(document.sentences)
+    for words in every:
+        yield Sentence(document.id, tuple(Word(text[word.start : word.end], word.start, word.end) for word in words))
+
+
+def _tokenized(text: str, spans: Iterable[Fragment]) -> Iterator[tuple[Fragment, ...]]:
+    """The words of each span that has any."""
+    for span in spans:
+        if words := tuple(tokenize(text, span.start, span.end)):
+            yield words
+
+
+def align(document: Document) -> Alignment:
+    """Give each sentence its mentions. An entity becomes one if and only if mapping it back restores its extent."""
+    sentences = sentences_of(document)
+    starts = [sentence.start for sentence in sentences]
+    found: list[dict[Mention, None]] = [{} for _ in sentences]
+    cut = []
+    for entity in document.entities:
+        fragments = extent(document.text, entity)
+        number = bisect_right(starts, fragments[0].start) - 1
+        if number < 0 or fragments[-1].end > sentences[number].end:
+            cut.append((entity, Cut.SENTENCE if _crosses(sentences, starts, fragments) else Cut.WORD))
+            continue
+        for candidate in (entity.fragments, fragments):  # words of the document's own may be white space, so as it is
+            words = words_under(sentences[number].words, candidate)
+            if words and fragments_of(sentences[number], words) == candidate:
+                found[number][Mention(entity.type, words, entity.score)] = None
+                break
+        else:
+            cut.append((entity, Cut.WORD))
+    aligned = tuple(
+        replace(sentence, mentions=tuple(mentions)) for sentence, mentions in zip(sentences, found, strict=True)
+    )
+    return Alignment(aligned, tuple(cut))
+
+
+def words_under(words: Sequence[Word], fragments: Iterable[Fragment]) -> tuple[int, ...]:
+    """The indices of the words that share a character with the fragments."""
+    found: list[int] = []
+    for fragment in fragments:
+        first = bisect_right(words, fragment.start, key=lambda word: word.end)
+        last = bisect_left(words, fragment.end, key=lambda word: word.start)
+        found.extend(range(max(first, found[-1] + 1) if found else first, last))
+    return tuple(found)
+
+
+def fragments_of(sentence: Sentence, words: Iterable[int]) -> tuple[Fragment, ...]:
+    """The characters of words of a sentence: neighbouring words are one fragment."""
+    runs: list[list[int]] = []
+    for word in words:
+        if runs and runs[-1][1] == word - 1:
+            runs[-1][1] = word
+        else:
+            runs.append([word, word])
+    return tuple(Fragment(sentence.words[first].start, sentence.words[last].end) for first, last in runs)
+
+
+def entity_of(sentence: Sentence, mention: Mention) -> Entity:
+    """The mention as characters of the document."""
+    return Entity(mention.type, fragments_of(sentence, mention.words), mention.score)
+
+
+def _crosses(sentences: Sequence[Sentence], starts: Sequence[int], fragments: Sequence[Fragment]) -> bool:
+    first = max(0, bisect_right(starts, fragments[0].start) - 1)
+    if sentences and sentences[first].end <= fragments[0].start:
+        first += 1
+    return bisect_left(starts, fragments[-1].end) - first > 1

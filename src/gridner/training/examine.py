@@ -1,0 +1,119 @@
+"""What is looked at after each epoch beside the dev score: candidate words, and whether TREM's feedback is alive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gridner.inference.batches import Pieces, plan_reading
+from gridner.inference.engine import READ_AT_ONCE
+from gridner.model.candidates import CandidateHead, Group, each_sentence, group
+from gridner.model.toe import Batch, Toe, real_words
+from gridner.model.trem import Attention, Words
+from gridner.training.data import Example, gold_words
+
+SAMPLE = 64  # sentences that TREM is looked at on
+
+
+@torch.inference_mode()
+def settle_candidates(
+    model: Toe, head: CandidateHead, examples: Sequence[Example], pieces: Pieces, recall: float
+) -> dict[str, float]:
+    """Set the head's offset so that at least `recall` of the entity words are candidates, and return what that costs.
+
+    The result has the share of words that are candidates and the share of cells that their grids have.
+    """
+    odds, gold = [], []
+    for some, batch in _batches(model, examples, pieces):
+        words = model.encoder(*batch)
+        real = real_words(words, batch.lengths)
+        odds += [row[mask].cpu().numpy() for row, mask in zip(head(words).float(), real, strict=True)]
+        gold += [row[: len(example.words.words)] for row, example in zip(gold_words(some), some, strict=True)]
+    positive = np.sort(np.concatenate([row[mask] for row, mask in zip(odds, gold, strict=True)]))
+    lost = math.floor(len(positive) * (1 - recall) + 1e-9)
+    head.offset.fill_(float(np.nextafter(positive[lost], np.float32(-np.inf))))
+    offset = float(head.offset)
+    counts = np.array([[len(row), int((row > offset).sum())] for row in odds])
+    words_share, cells_share = (
+        counts[:, 1].sum() / counts[:, 0].sum(),
+        (counts[:, 1] ** 2).sum() / (counts[:, 0] ** 2).sum(),
+    )
+    return {
+        "candidate recall": float((positive > offset).mean()),
+        "candidate words": float(words_share),
+        "candidate cells": float(cells_share),
+    }
+
+
+@torch.inference_mode()
+def feedback_health(model: Toe, examples: Sequence[Example], pieces: Pieces) -> dict[str, float]:
+    """Return, for each round, how much the words of a sentence differ, and how evenly TREM's attentions look around.
+
+    The first is the share of the words' squared length that is left when their mean is taken off: 0 where all words
+    have become one vector. The second is the entropy of the attention, 1 where it is even, 0 where it has collapsed.
+    """
+    if model.trem is None or model.rounds == 1:
+        return {}
+    differ: dict[str, list[float]] = {f"variance round {number + 1}": [] for number in range(model.rounds)}
+    even: dict[str, list[float]] = {"entropy tags": [], "entropy words": []}
+    hooks = [
+        _watch(model, f"{role}.{kind}_attend", even[f"entropy {kind}"])
+        for role in ("subject", "object")
+        for kind in ("tags", "words")
+    ]
+    try:
+        for _, batch in _batches(model, examples[:SAMPLE], pieces):
+            for picked in _candidates(model, batch):
+                mask = real_words(picked.words, picked.counts)
+                to_subjects, to_objects = model.to_subjects, model.to_objects
+                first = Words(
+                    picked.words if to_subjects is None else to_subjects(picked.words),
+                    picked.words if to_objects is None else to_objects(picked.words),
+                )
+                for name, (words, _) in zip(differ, model.each_round(first, picked.positions, mask), strict=True):
+                    differ[name] += [share for role in words for share in _variance(role, mask)]
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {name: float(np.mean(values)) for name, values in (differ | even).items() if values}
+
+
+def _batches(model: Toe, examples: Sequence[Example], pieces: Pieces) -> Iterator[tuple[list[Example], Batch]]:
+    model.eval()
+    device = model.convolution.mlp.weight.device
+    for places in plan_reading([example.words.pieces for example in examples], most=READ_AT_ONCE):
+        some = [examples[place] for place in places]
+        arrays = pieces.collate([example.words for example in some])
+        yield some, Batch(*(torch.from_numpy(array).to(device) for array in arrays))
+
+
+def _candidates(model: Toe, batch: Batch) -> Iterator[Group]:
+    """Yield the candidate words of the sentences that have at least two."""
+    words, excess = model.read(batch)
+    chosen = (excess > 0) & real_words(words, batch.lengths)
+    if several := [one for one in each_sentence(words, chosen) if len(one.positions) > 1]:
+        yield group(several)
+
+
+def _variance(words: Tensor, mask: Tensor) -> list[float]:
+    shares = []
+    for row, real in zip(words, mask, strict=True):
+        some = row[real]
+        shares.append(float((some - some.mean(dim=0)).square().sum() / some.square().sum()))
+    return shares
+
+
+def _watch(model: Toe, name: str, found: list[float]) -> Any:
+    def note(module: Attention, inputs: tuple[Tensor, Tensor, Tensor], _: Tensor) -> None:
+        queries, keys, mask = inputs
+        weights = module.weights(queries, keys, mask)  # [B, heads, n, n]
+        entropy = -(weights * weights.clamp_min(1e-30).log()).sum(dim=-1).mean(dim=1)  # [B, n]
+        even = entropy / mask.sum(dim=1, keepdim=True).log()
+        found.append(float(even[mask].mean()))
+
+    return model.get_submodule(f"trem.{name}").register_forward_hook(note)

@@ -1,0 +1,1 @@
+"""Everything that is looked at: drawings, notebooks, the report, the grid."""

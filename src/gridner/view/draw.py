@@ -1,0 +1,247 @@
+"""Entities as lanes under a text: solid on fragments, dotted across gaps. One pure layout for whatever draws it."""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_right, insort
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import islice, pairwise
+
+from rich.cells import cell_len
+
+from gridner.documents import Document, Entity, Fragment, extent
+from gridner.text.sentences import each_sentence
+
+SOLID, DOTTED, ONWARD = "━", "┄", "›"
+
+BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some characters of a drawn line, and the entity type they belong to (None for plain text)."""
+
+    text: str
+    type: str | None = None
+
+
+Line = tuple[Piece, ...]
+
+
+def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
+    """The lane of each half-open extent, so that those of one lane do not touch: as few lanes as possible.
+
+    Earlier and longer ones come first, so an entity lies above those nested in it.
+    """
+    chosen = [0] * len(extents)
+    count = 0
+    taken: list[tuple[int, int]] = []  # heap of (end, lane)
+    free: list[int] = []  # heap of lanes
+    for number in sorted(range(len(extents)), key=lambda n: (extents[n][0], -extents[n][1], n)):
+        start, end = extents[number]
+        while taken and taken[0][0] <= start:
+            heappush(free, heappop(taken)[1])
+        if free:
+            chosen[number] = heappop(free)
+        else:
+            chosen[number] = count
+            count += 1
+        heappush(taken, (end, chosen[number]))
+    return chosen
+
+
+def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
+    """The sentences of a document with their entities, as scoring sees them; those that an entity crosses are one."""
+    text = document.text
+    entities = sorted(
+        (replace(entity, fragments=extent(text, entity)) for entity in document.entities),
+        key=lambda entity: (entity.start, -entity.end, entity.type),
+    )
+    next_entity = 0
+    sentences = each_sentence(document)
+    following = next(sentences, None)
+    while following is not None:
+        start, end = following.start, following.end
+        following = next(sentences, None)
+        inside: list[Entity] = []
+        while True:
+            later = len(text) + 1 if following is None else following.start
+            if next_entity < len(entities) and entities[next_entity].start < later:
+                inside.append(entities[next_entity])
+                start, end = min(start, inside[-1].start), max(end, inside[-1].end)
+                next_entity += 1
+            elif following is not None and end > later:  # an entity goes on into the next sentence
+                end = max(end, following.end)
+                following = next(sentences, None)
+            else:
+                break
+        yield Fragment(start, end), tuple(inside)
+
+
+def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -> list[Line]:
+    """A block of text in rows of at most `width` columns, each with the lanes of its entities below it.
+
+    An entity keeps its lane in all rows of the block; a bar that goes on in the next row ends in an arrow head.
+    """
+    labels = [label_of(entity) for entity in entities]
+    room = max(20, width - max((cell_len(label) + 1 for label in labels), default=0))
+    columns = _columns(text, span)
+    chosen = lanes(
+        [
+            (columns[entity.start - span.start], columns[entity.end - span.start] + cell_len(label) + 2)
+            for entity, label in zip(entities, labels, strict=True)
+        ]
+    )
+    lines: list[Line] = []
+    order = sorted(range(len(entities)), key=lambda number: entities[number].start)
+    begun = 0
+    here: list[int] = []  # entities that reach into the row
+    for row in _rows(text, span, room):
+        lines.append((Piece(_visible(text[row.start : row.end])),))
+        first = columns[row.start - span.start]
+        in_row = [column - first for column in columns[row.start - span.start : row.end - span.start + 1]]
+        while begun < len(order) and entities[order[begun]].start < row.end:
+            here.append(order[begun])
+            begun += 1
+        here = [number for number in here if row.start < entities[number].end]
+        bars: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
+        for number in here:
+            entity = entities[number]
+            start, bar = _bar(entity, row, in_row)
+            drawn = f"{bar} {labels[number]}" if entity.end <= row.end else f"{bar}{ONWARD}"
+            bars[chosen[number]].append((start, drawn, entity.type))
+        lines += [tuple(_lane(bars[lane])) for lane in sorted(bars)]
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a cell shows of an entity: part of a fragment (solid) or of a gap, maybe its beginning or its end."""
+
+    entity: int
+    lane: int
+    solid: bool
+    first: bool
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Some characters under which all bars are the same."""
+
+    text: str
+    bars: tuple[Bar, ...]
+
+
+def cells(text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequence[str] | None = None) -> list[Cell]:
+    """A block of text in cells, words and spaces apart, each with its bars: for pages, where a browser breaks lines.
+
+    The cells' texts make up the block, safe to show. An entity has its lane to itself up to the end of its label.
+    """
+    labels = [label_of(one) for one in entities] if labels is None else labels
+    columns = _columns(text, span)
+
+    def column(place: int) -> int:
+        return columns[min(max(place, span.start), span.end) - span.start]
+
+    chosen = lanes(
+        [
+            (column(one.start), max(column(one.end), column(one.start) + cell_len(label)) + 1)
+            for one, label in zip(entities, labels, strict=True)
+        ]
+    )
+    cuts = {
+        span.start,
+        span.end,
+        *(place for one in entities for part in one.fragments for place in (part.start, part.end)),
+    }
+    cuts |= {place for place in range(span.start + 1, span.end) if text[place].isspace() != text[place - 1].isspace()}
+    order = sorted(range(len(entities)), key=lambda number: entities[number].start)
+    begun = 0
+    here: list[int] = []  # entities over the cell, in their order
+    part = [0] * len(entities)  # the first fragment of each that is not behind
+    found = []
+    for start, end in pairwise(sorted(cut for cut in cuts if span.start <= cut <= span.end)):
+        while begun < len(order) and entities[order[begun]].start <= start:
+            insort(here, order[begun])
+            begun += 1
+        if any(entities[number].end <= start for number in here):
+            here = [number for number in here if entities[number].end > start]
+        bars = []
+        for number in here:
+            one = entities[number]
+            while one.fragments[part[number]].end <= start:
+                part[number] += 1
+            solid = one.fragments[part[number]].start <= start
+            bars.append(
+                Bar(entity=number, lane=chosen[number], solid=solid, first=one.start == start, last=one.end == end)
+            )
+        found.append(Cell(_visible(text[start:end]), tuple(bars)))
+    return found
+
+
+def label_of(entity: Entity) -> str:
+    """What stands beside its bar: the type, and the score if there is one."""
+    return entity.type if entity.score is None else f"{entity.type} {entity.score:.2f}"
+
+
+def _lane(bars: list[tuple[int, str, str]]) -> Iterator[Piece]:
+    column = 0
+    for start, drawn, name in sorted(bars):
+        yield Piece(" " * (start - column))
+        yield Piece(drawn, name)
+        column = start + cell_len(drawn)
+
+
+def _bar(entity: Entity, row: Fragment, columns: list[int]) -> tuple[int, str]:
+    """Where an entity's bar starts in a row, and the bar."""
+    first, last = max(entity.start, row.start), min(entity.end, row.end)
+    bar = [DOTTED] * max(1, columns[last - row.start] - columns[first - row.start])
+    for fragment in islice(entity.fragments, bisect_right(entity.fragments, first, key=lambda part: part.end), None):
+        if fragment.start >= last:
+            break
+        start, end = max(fragment.start, first), min(fragment.end, last)
+        if start < end:
+            left, right = (columns[place - row.start] - columns[first - row.start] for place in (start, end))
+            bar[left : max(right, left + 1)] = [SOLID] * max(right - left, 1)
+    return columns[first - row.start], "".join(bar)
+
+
+def _rows(text: str, span: Fragment, room: int) -> Iterator[Fragment]:
+    """Pieces of the span of at most `room` columns, broken after white space where there is any."""
+    start = span.start
+    while start < span.end:
+        columns, end, after_space = 0, start, start
+        while end < span.end and (columns := columns + _width(text[end])) <= room:
+            end += 1
+            if text[end - 1].isspace():
+                after_space = end
+        if end < span.end and after_space > start:
+            end = after_space
+        end = max(end, start + 1)
+        yield Fragment(start, end)
+        start = end
+
+
+def _columns(text: str, row: Fragment) -> list[int]:
+    columns = [0]
+    for character in text[row.start : row.end]:
+        columns.append(columns[-1] + _width(character))
+    return columns
+
+
+def _width(character: str) -> int:
+    return cell_len(_visible(character))
+
+
+def _visible(text: str) -> str:
+    """Text on one line, safe for a terminal: white space as spaces, controls (also of direction) as a mark."""
+    if text.isprintable():
+        return text
+    return "".join(
+        " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" or c in BIDI else c
+        for c in text
+    )

@@ -1,0 +1,51 @@
+"""The grid of a sentence as a network sees it: what each tag says of each pair of words, and what is decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gridner.inference.recognizer import TOGETHER, Recognizer, Window
+from gridner.text.sentences import Sentence
+
+LEAST = 0.02  # probability of a tag that is worth a cell
+
+
+def grids(
+    recognizer: Recognizer, sentences: Sequence[Sentence], *, each: Callable[[], None] = lambda: None
+) -> list[list[dict[str, Any]]]:
+    """Return for each sentence the grids of its windows; one where no tag is worth a cell has none."""
+    found: list[list[dict[str, Any]]] = [[] for _ in sentences]
+    for start in range(0, len(sentences), TOGETHER):
+        some = sentences[start : start + TOGETHER]
+        for window in sorted(recognizer.windows(some), key=lambda one: (one.sentence, one.words.start)):
+            each()
+            grid = window_grid(recognizer, some[window.sentence], window)
+            if grid is not None:
+                found[start + window.sentence].append(grid)
+    return found
+
+
+def window_grid(recognizer: Recognizer, sentence: Sentence, window: Window) -> dict[str, Any] | None:
+    """Return a window of a sentence as plain data; None if no tag is worth a cell and nothing is decoded.
+
+    It has the words, for each tag the cells [row, column, probability], and the mentions: type, words, score.
+    """
+    tags = {}
+    for number, label in enumerate(recognizer.scheme.labels):
+        rows, columns = np.nonzero(window.tags[:, :, number] >= LEAST)
+        values = window.tags[rows, columns, number]
+        tags[label] = [
+            [window.candidates[row], window.candidates[column], round(float(value), 2)]
+            for row, column, value in zip(rows, columns, values, strict=True)
+        ]
+    mentions = [
+        [mention.type, list(window.mention(mention).words), recognizer.calibration(mention.score or 0.0)]
+        for mention in recognizer.decode(window).mentions
+    ]
+    if not mentions and not any(tags.values()):
+        return None
+    words = sentence.words[window.words.start : window.words.stop]
+    return {"words": [word.text for word in words], "tags": tags, "mentions": mentions}

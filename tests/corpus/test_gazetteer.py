@@ -1,0 +1,198 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gridner.corpus.gazetteer import Lexicon, Match, names_of, read_lexicon
+from gridner.errors import FormatError, Notes, UsageError
+from gridner.inference.loading import load
+from gridner.tagging.decoding import decode
+from gridner.tagging.tags import Name, Relations, favoured
+from support.small import documents, sentence
+from support.untrained import untrained
+
+NAMES = Lexicon([("Cell", ["rod", "cell"]), ("Cell", ["Cell"]), ("Sign", ["cell", "death"]), ("Sign", ["sepsis"])])
+
+
+def file(folder: Path, content: str) -> Path:
+    path = folder / "names.tsv"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_names_are_found_whatever_their_case_and_number() -> None:
+    assert NAMES.find("Rod cells , sepsis , CELL".split()) == [
+        Match("Cell", (0, 1)),
+        Match("Sign", (3,)),
+        Match("Cell", (5,)),
+    ]
+    assert NAMES.find(["rods", "cell"]) == [Match("Cell", (1,))]
+    assert NAMES.find([]) == []
+
+
+def test_a_name_within_a_longer_one_counts_only_if_it_is_of_another_type() -> None:
+    assert NAMES.find("rod cell death".split()) == [Match("Cell", (0, 1)), Match("Sign", (1, 2))]
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "as", "B", "pass", "cells", "cell"]), min_size=1, max_size=3)
+
+
+@given(st.lists(st.tuples(st.sampled_from("AB"), WORDS), max_size=6), st.lists(WORDS, max_size=4))
+def test_what_is_found_is_what_a_search_of_every_span_finds(
+    names: list[tuple[str, list[str]]], text: list[list[str]]
+) -> None:
+    def key(words: list[str]) -> str:
+        last = words[-1].lower()
+        plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "is", "us"))
+        return " ".join([*(word.lower() for word in words[:-1]), last[:-1] if plural else last])
+
+    words = [word for some in text for word in some]
+    spans = [(start, stop) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)]
+    every = {(type, *span) for type, name in names for span in spans if key(words[slice(*span)]) == key(name)}
+    longest = {
+        (type, tuple(range(start, stop)))
+        for type, start, stop in every
+        if not any(kind == type and a <= start and stop <= b and (a, b) != (start, stop) for kind, a, b in every)
+    }
+    assert {tuple(match) for match in Lexicon(names).find(words)} == longest
+
+
+def test_a_bonus_moves_the_log_odds_of_names_alone() -> None:
+    random = np.random.default_rng(1)
+    before = Relations(random.uniform(0.01, 0.99, (4, 4)), random.uniform(0.01, 0.99, (4, 4, 2)))
+    after = favoured(before, [Name(1, (0, 1, 2)), Name(1, (0, 1, 2)), Name(0, (3,))], 2.0)
+
+    def moved(old: NDArray[np.floating], new: NDArray[np.floating]) -> NDArray[np.floating]:
+        found: NDArray[np.floating] = np.log(new / (1 - new)) - np.log(old / (1 - old))
+        return found
+
+    links, ends = np.zeros((4, 4)), np.zeros((4, 4, 2))
+    links[0, 1] = links[1, 2] = ends[0, 2, 1] = ends[3, 3, 0] = 2.0
+    np.testing.assert_allclose(moved(before.links, after.links), links, atol=1e-9)
+    np.testing.assert_allclose(moved(before.ends, after.ends), ends, atol=1e-9)
+    extreme = Relations(np.array([[0.0, 1.0], [0.0, 0.0]], dtype=np.float32), np.ones((2, 2, 1), dtype=np.float32))
+    assert np.isfinite(favoured(extreme, [Name(0, (0, 1))], 50.0).links).all()
+
+
+def test_a_name_with_a_gap_gets_half_unless_it_is_there_without_one() -> None:
+    even = Relations(np.full((3, 3), 0.5), np.full((3, 3, 1), 0.5))
+    odds = favoured(even, [Name(0, (0, 2)), Name(0, (1, 2)), Name(0, (0, 1, 2))], 2.0)
+    assert odds.links[0, 2] == pytest.approx(1 / (1 + np.exp(-1)))
+    assert odds.links[1, 2] == odds.ends[0, 2, 0] == pytest.approx(1 / (1 + np.exp(-2)))
+    assert odds.ends[0, 1, 0] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rod and cone cells", [(0, 3)]),
+        ("Rod , cone and other cells", [(0, 5)]),
+        ("rod ( r ) cells die", [(0, 4)]),
+        ("rod / cone cells", [(0, 3)]),
+        ("nerve growth and death", [(0, 3)]),  # the beginning is shared
+        ("rod and cells", []),  # nothing joined
+        ("rod with cone cells", []),
+        ("rod and a b c d e cells", []),  # too far
+        ("rod and cone rod cells", [(3, 4), (0, 4)]),
+    ],
+)
+def test_an_enumeration_parts_a_name(text: str, expected: list[tuple[int, ...]]) -> None:
+    lexicon = Lexicon([("Cell", ["rod", "cell"]), ("Cell", ["nerve", "death"])])
+    assert [match.words for match in lexicon.find(text.split())] == expected
+
+
+def test_of_names_with_a_gap_the_longest_counts_and_those_without_stay() -> None:
+    lexicon = Lexicon([("Cell", name.split()) for name in ("rod cell", "retinal rod cell", "cone cell")])
+    found = lexicon.find("retinal rod and cone cells".split())
+    assert [match.words for match in found] == [(3, 4), (0, 1, 4)]
+
+
+def test_a_name_that_the_network_doubts_is_found_with_the_bonus() -> None:
+    doubt = Relations(np.full((2, 2), 0.01), np.full((2, 2, 1), 0.01))
+    assert not decode(doubt, ("Cell",)).mentions
+    found = decode(favoured(doubt, [Name(0, (0, 1))], 8.0), ("Cell",)).mentions
+    assert [mention.words for mention in found] == [(0, 1)]
+
+
+def test_names_that_the_corpus_leaves_unmarked_are_left_out_and_counted() -> None:
+    lexicon = Lexicon([("Cell", ["cell"]), ("Cell", ["rod", "cell"]), ("Cell", ["neuron"]), ("Drug", ["aspirin"])])
+    corpus = [
+        sentence("a cell and a rod cell", ("Cell", (4, 5))),
+        sentence("the Neuron , a neuron", ("Cell", (1,))),
+        *[sentence("rod or cone cells")] * 2,  # says nothing about rod cells
+    ]
+    notes = Notes()
+    kept = lexicon.suited(corpus, notes=notes)
+    assert list(kept) == [("Cell", ["neuron"]), ("Cell", ["rod", "cell"])]
+    assert notes.places("lexicon: name that train mostly leaves unmarked, left out") == ["Cell: cell"]
+    assert notes.places("lexicon: name of a type that train does not have, left out") == ["Drug: aspirin"]
+
+
+def test_names_of_a_corpus_are_those_without_a_gap() -> None:
+    corpus = [sentence("Rod and cone cells", ("Cell", (0, 3)), ("Cell", (2, 3)))]
+    assert list(names_of(corpus)) == [("Cell", ["cone", "cell"])]
+
+
+def test_words_with_white_space_in_them_make_names_that_can_be_read_again() -> None:
+    odd = Lexicon([("Sign", ["left", "\n", "arm"]), ("Sign", ["sore\r\u2028throat"]), ("Sign", ["\n"])])
+    assert list(odd) == [("Sign", ["left", "arm"]), ("Sign", ["sore", "throat"])]
+    assert Lexicon.from_text(odd.to_text(), where="here") == odd
+
+
+def test_a_file_is_read_and_a_lexicon_written_and_read_again(tmp_path: Path) -> None:
+    read = read_lexicon(file(tmp_path, "# names\nCell\tT-cells\n\nCell\tt-cell\r\nSign\t ache \n"))
+    assert list(read) == [("Sign", ["ache"]), ("Cell", ["t", "-", "cell"])]
+    assert read.about()["names"] == {"Cell": 1, "Sign": 1}
+    again = Lexicon.from_text(read.to_text(), where="names.tsv")
+    assert list(again) == list(read)
+    assert again.about() == read.about() != NAMES.about()
+    assert list(read | NAMES) == sorted([*read, *NAMES], key=lambda one: " ".join(one[1]))
+    with pytest.raises(FormatError, match="a line without a type"):
+        Lexicon.from_text("Cell\n", where="names.tsv")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("Cell Sertoli cell\n", "names.tsv:1: 'Cell Sertoli cell', expected a type, a tab and a name"),
+        ("Cell\ta\nCell\t \n", r"names.tsv:2: 'Cell\t ', expected a type, a tab and a name"),
+        ("Cell\ta\tb\n", r"names.tsv:1: 'Cell\ta\tb', expected a type, a tab and a name"),
+        ("\tname\n", "names.tsv:1: entity type ''"),
+        ("# nothing\n\n", "names.tsv: no names, expected lines with a type, a tab and a name"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        read_lexicon(file(tmp_path, content))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"absent\.tsv: cannot be read"):
+        read_lexicon(tmp_path / "absent.tsv")
+
+
+def test_a_model_keeps_its_names_and_takes_more(tmp_path: Path, exported: Path) -> None:
+    model = untrained("toe")
+    names = names_of([sentence("left arm", ("Sign", (0, 1)))])
+    model.checkpoint = replace(model.checkpoint, lexicon=names)
+    model.save_pretrained(tmp_path / "m")
+    own = load(tmp_path / "m", name_bonus=50.0)
+    assert list(own.lexicon) == [("Sign", ["left", "arm"])]
+    assert not load(tmp_path / "m", lexicon="none").lexicon
+    assert "left arm" in {
+        document.text[one.start : one.end] for document in own.pipe(documents()) for one in document.entities
+    }
+    more = load(exported, lexicon=file(tmp_path, "Drug\tzyrtec\n"), name_bonus=50.0, threshold=0.9999)
+    assert [one.type for one in more("zyrtec").entities] == ["Drug"]
+    assert not load(exported, name_bonus=50.0, threshold=0.9999)("zyrtec").entities
+    with pytest.raises(UsageError, match="names of Cell, expected those of Drug, Sign"):
+        load(exported, lexicon=file(tmp_path, "Cell\tneuron\n"))
+    (tmp_path / "m" / "names.tsv").write_text("Sign\tother\n")
+    with pytest.raises(FormatError, match=r"names\.tsv: altered"):
+        load(tmp_path / "m")

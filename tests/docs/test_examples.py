@@ -1,0 +1,49 @@
+"""The shipped examples hold what they promise."""
+
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gridner import Document, Notes, align, read
+from gridner.corpus.statistics import statistics
+from gridner.documents import extent
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    notes = Notes()
+    found = list(read(EXAMPLES, "brat", notes=notes))
+    assert not notes
+    return found
+
+
+def test_there_are_a_dozen_short_documents(documents: list[Document]) -> None:
+    assert len(documents) == 12
+    assert all(len(document.text) < 1500 for document in documents)
+
+
+def test_every_entity_becomes_a_mention(documents: list[Document]) -> None:
+    assert [align(document).cut for document in documents] == [()] * 12
+
+
+def test_all_shapes_of_entities_occur(documents: list[Document]) -> None:
+    found = statistics(documents)
+    assert found.fragments[2] >= 18
+    assert found.fragments[3] >= 4
+    assert all(found.overlaps[name] for name in ("none", "left", "right", "multiple"))
+    assert len(found.types) == 4
+    assert any(not document.entities for document in documents)
+    spans = [Counter(extent(d.text, e) for e in d.entities) for d in documents]
+    assert any(count > 1 for counter in spans for count in counter.values())  # two types on the same words
+
+
+def test_the_text_is_not_only_ascii(documents: list[Document]) -> None:
+    text = "".join(document.text for document in documents)
+    assert "\r\n" in text
+    assert any(unicodedata.combining(character) for character in text)
+    assert any("GREEK" in unicodedata.name(character, "") for character in text)
+    assert any(ord(character) > 0xFFFF for character in text)

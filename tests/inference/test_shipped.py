@@ -1,0 +1,97 @@
+"""The model that comes with gridner."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gridner
+from gridner.documents import Document
+from gridner.inference.checkpoint import read_checkpoint
+from gridner.inference.loading import SHIPPED
+from gridner.inference.recognizer import Recognizer
+from support.small import documents
+
+MOST = 35_000_000  # bytes
+TEXTS = [
+    "Loss of rod and cone photoreceptors was seen in the mutant retina.",
+    "Bipolar and amacrine cells die by apoptosis.",
+    "The mice developed breast cancer and type 2 diabetes.",
+    "We thank the members of the laboratory for their help.",
+    "Spermatogenesis, oogenesis and neuronal differentiation depend on cell cycle exit of the progenitor cells.",
+]
+
+
+@pytest.fixture(scope="module")
+def recognizer() -> Recognizer:
+    return gridner.load(threads=1)
+
+
+def found(document: Document) -> set[tuple[str, tuple[str, ...]]]:
+    return {
+        (entity.type, tuple(document.text[part.start : part.end] for part in entity.fragments))
+        for entity in document.entities
+    }
+
+
+def test_it_is_small_and_in_8_bits() -> None:
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) <= MOST
+    checkpoint, _ = read_checkpoint(SHIPPED)
+    assert checkpoint.int8
+    assert checkpoint.types == ("BiologicalProcess", "Cell", "Disease")
+
+
+def test_it_finds_entities_in_pieces(recognizer: Recognizer) -> None:
+    assert found(recognizer(TEXTS[0])) >= {("Cell", ("rod", "photoreceptors")), ("Cell", ("cone photoreceptors",))}
+    assert found(recognizer(TEXTS[1])) >= {
+        ("Cell", ("Bipolar", "cells")),
+        ("Cell", ("amacrine cells",)),
+        ("BiologicalProcess", ("apoptosis",)),
+    }
+    assert found(recognizer(TEXTS[2])) >= {("Disease", ("breast cancer",)), ("Disease", ("type 2 diabetes",))}
+    assert not recognizer(TEXTS[3]).entities
+
+
+def test_what_it_finds_depends_on_the_text_alone(recognizer: Recognizer) -> None:
+    given = [Document(str(number), text) for number, text in enumerate(TEXTS)] + documents()
+    alone = [next(recognizer.pipe([document])) for document in given]
+    for size, order in ((512, 1), (3, -1), (1, 1)):
+        together = list(recognizer.pipe(given[::order], batch_size=size))[::order]
+        for one, other in zip(alone, together, strict=True):
+            assert found(one) == found(other)
+            for a, b in zip(one.entities, other.entities, strict=True):
+                assert a.score == pytest.approx(b.score, abs=1e-3)
+
+
+def test_the_threshold_trades_both_ways() -> None:
+    text = " ".join(TEXTS)
+    counts = [len(gridner.load(threads=1, threshold=threshold)(text).entities) for threshold in (0.02, 0.5, 0.95)]
+    assert counts[0] > counts[1] > counts[2]
+
+
+def test_the_command_line_needs_no_model() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gridner", "predict", TEXTS[0], "--threads", "1"],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Cell" in done.stdout
+    code = "import gridner, sys; gridner.load()('rod cells'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "transformers"} & set(loaded)
+
+
+def test_its_card_says_what_it_is_and_names_its_sources() -> None:
+    card = (SHIPPED / "README.md").read_text(encoding="utf-8")
+    for said in ("## Scores", "discontinuous", "## Where it fails", "CRAFT", "gridner train", "ATTRIBUTION.md"):
+        assert said in card, said
+    attribution = (SHIPPED / "ATTRIBUTION.md").read_text(encoding="utf-8")
+    assert attribution.count("| train |") == 39
+    for path in (SHIPPED / "README.md", SHIPPED / "gridner.json", SHIPPED / "ATTRIBUTION.md"):
+        assert not re.search(r"(?<![\w.])/(home|tmp|work|root|usr)/", path.read_text(encoding="utf-8")), path
+    assert all(path.suffix in (".md", ".json", ".onnx", ".tsv") for path in Path(SHIPPED).iterdir())

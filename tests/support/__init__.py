@@ -1,0 +1,1 @@
+"""What tests share: small corpora and models, strategies, a running service."""
