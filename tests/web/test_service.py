@@ -202,8 +202,8 @@ def test_pages_elsewhere_may_ask_only_if_they_are_named(service: Service) -> Non
         assert "access-control-allow-origin" not in other.headers
 
 
-def test_too_much_is_told_to_come_later_and_a_client_that_goes_costs_no_more(recognizer: Recognizer) -> None:
-    reader = slow(recognizer, cells=1)
+def test_too_much_is_told_to_come_later_and_a_client_that_goes_costs_no_more() -> None:
+    reader = slow(cells=1)
     service = Service(recognizer=reader, limits=Limits(queue=1))
     with running(service) as address, ThreadPoolExecutor() as pool:
         host, port = address.removeprefix("http://").split(":")
@@ -232,8 +232,8 @@ def _until_taken(url: str) -> httpx.Response:
     return done
 
 
-def test_what_takes_too_long_is_given_up(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_what_takes_too_long_is_given_up() -> None:
+    reader = slow()
     with running(Service(recognizer=reader, limits=Limits(seconds=0.2))) as address:
         done = httpx.post(f"{address}/v1/recognize", json={"text": "No pain."})
         assert done.status_code == 503
@@ -250,8 +250,8 @@ def test_a_slow_client_is_not_waited_for(service: Service) -> None:
         assert httpx.get(f"{address}/healthz").status_code == 200
 
 
-def test_what_users_send_is_not_logged(recognizer: Recognizer, caplog: pytest.LogCaptureFixture) -> None:
-    reader = slow(recognizer)
+def test_what_users_send_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    reader = slow()
     for _ in range(4):
         reader.gate.release()
     caplog.set_level(logging.DEBUG, logger="gridner")

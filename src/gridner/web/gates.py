@@ -61,6 +61,9 @@ class Watch:
 
         try:
             await self.app(scope, receive, sending)
+        except asyncio.CancelledError:  # the service stops, and has waited long enough
+            if not status:
+                await busy(BusyError("the service is stopping", 1))(scope, receive, sending)
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             log.error("%s at %s:%s", type(error).__name__, Path(frame.filename).name, frame.lineno)
