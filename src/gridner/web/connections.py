@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import time
 from http import HTTPStatus
 from typing import Any
@@ -127,6 +128,15 @@ class Connection(H11Protocol):
         if not self.idle and self.cycle.more_body:
             self.transport.close()
         self._watch_unread(min(UNREAD_AT_END, self.unread_seconds))
+
+    def send_400_response(self, msg: str) -> None:
+        """Say what is wrong with what is not HTTP. The reason is that of the exception that is being handled."""
+        error = sys.exc_info()[1]
+        if self.cycle is not None and self.cycle.response_started:
+            self.transport.close()
+        else:
+            status = getattr(error, "error_status_hint", 400)
+            self._end_with(problem(status, f"not HTTP/1.1 ({error or msg}), expected a request of it"))
 
     def _in(self, seconds: float, name: str, call: Any, *values: Any) -> None:
         self._stop(name)
