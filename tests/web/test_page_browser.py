@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from browser import OPTIONS, sync_api, which
+from gridner.draw import colour_of
 from gridner.recognizer import Recognizer
 from gridner.web.app import Service
 from gridner.web.limits import Limits
@@ -101,6 +102,15 @@ def test_the_slider_and_the_types_act_at_once(page: Page) -> None:
     assert 0 < entities(page) < more
     assert set(page.locator("#rows td:first-child").all_inner_texts()) == {"Sign"}
     assert not asked
+
+
+def test_types_have_their_own_colours(page: Page) -> None:
+    find(page)
+    buttons = page.locator("#legend button").all()
+    for button in buttons:
+        colour = button.evaluate("button => button.style.getPropertyValue('--colour')")
+        assert colour == f"var(--g{colour_of(button.get_attribute('data-type'))})"
+    assert len(buttons) == 2
 
 
 def test_an_entity_lights_up_all_its_pieces(page: Page) -> None:

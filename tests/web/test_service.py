@@ -18,7 +18,7 @@ from gridner.formats.jsonl import to_json
 from gridner.recognizer import Recognizer
 from gridner.web.app import Service, create_app
 from gridner.web.limits import Limits
-from serving import running, slow
+from serving import quick, running, slow
 from small import TEXTS
 
 SECRET = "Patient Zbigniew Kowalczyk has pain in arm."
@@ -396,3 +396,19 @@ def test_the_application_needs_no_server_of_its_own(service: Service) -> None:
     asked = app.openapi()["components"]["schemas"]["Request"]["properties"]
     assert asked["text"]["maxLength"] == 2000
     assert asked["types"]["anyOf"][0]["items"]["enum"] == ["Drug", "Sign"]
+
+
+def test_openapi_says_where_the_token_is_wanted() -> None:
+    plain = create_app(Service(recognizer=quick())).openapi()
+    assert "security" not in plain
+    assert "securitySchemes" not in plain["components"]
+    with running(Service(recognizer=quick(), token="hush")) as address:
+        right = {"Authorization": "Bearer hush"}
+        described = httpx.get(f"{address}/openapi.json", headers=right).json()
+        (scheme,) = described["components"]["securitySchemes"]
+        assert described["components"]["securitySchemes"][scheme] == {"type": "http", "scheme": "bearer"}
+        for path, methods in described["paths"].items():
+            for method, operation in methods.items():
+                wanted = bool(operation.get("security", described["security"]))
+                done = httpx.request(method, f"{address}{path}", json={"text": "a"} if method == "post" else None)
+                assert (done.status_code == 401) == wanted

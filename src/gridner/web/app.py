@@ -173,8 +173,14 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _describe(app: FastAPI, service: Service) -> None:
-    """Let OpenAPI name the types and the limits of this very service."""
-    request = app.openapi()["components"]["schemas"]["Request"]["properties"]
+    """Let OpenAPI name the types, the limits and the token of this very service."""
+    described = app.openapi()
+    if service.token is not None:
+        described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        described["security"] = [{"token": []}]
+        for path in HEALTH_PATHS:
+            described["paths"][path]["get"]["security"] = []
+    request = described["components"]["schemas"]["Request"]["properties"]
     request["types"]["anyOf"][0]["items"]["enum"] = list(service.recognizer.scheme.types)
     request["text"]["maxLength"] = service.limits.characters
     request["texts"]["maxItems"] = service.limits.texts
