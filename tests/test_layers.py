@@ -20,7 +20,7 @@ BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and
 INSIDE = {
     "cli": "__init__ * show predict_output predict_ray evaluate train_progress inputs common",
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
-    "service": "server app page middleware drawing requests batcher worker queue *",
+    "service": "server app page handlers middleware drawing requests batcher worker queue connections *",
     "integrations": "* spacy_docs",
     "pretraining": "__init__ run loop network rows *",
     "training": "__init__ many_runs run loop examine objective task *",

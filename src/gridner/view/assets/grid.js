@@ -17,7 +17,7 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
     return tag === "NNW" ? steps : steps.map(([a, b]) => [b, a]);
   };
 
-  const panel = (tag, window, colourOf) => {
+  const panel = (tag, window) => {
     const { words, tags, mentions } = window;
     const n = words.length, size = n > 60 ? 8 : n > 30 ? 11 : 15, room = 84, font = Math.min(11, size - 1);
     const across = room + n * size + 46, down = room + n * size + 6; // words stand out to the right
@@ -51,10 +51,10 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
     return make("figure", { class: "grid-panel" }, said, make("div", { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": `${tag}, the grid` }, picture));
   };
 
-  return (window, colourOf) => {
+  return (window) => {
     const tags = [...new Set(Object.keys(window.tags).map((label) => label.split(":", 1)[0]))];
     const list = make("ul", { class: "grid-mentions" });
-    const whole = make("div", { class: "grid-whole" }, list, make("div", { class: "grid-panels" }, ...tags.map((tag) => panel(tag, window, colourOf))));
+    const whole = make("div", { class: "grid-whole" }, list, make("div", { class: "grid-panels" }, ...tags.map((tag) => panel(tag, window))));
     const light = (number) => {
       whole.classList.toggle("grid-one", number !== null);
       for (const path of whole.querySelectorAll(".grid-path")) path.classList.toggle("lit", path.dataset.mention === String(number));
