@@ -28,6 +28,7 @@ from gridner.cli.common import (
 
 if TYPE_CHECKING:
     from gridner.corpus.statistics import Statistics
+    from gridner.inference.candidate_oracle import CandidateOracle
 
 
 def stats(
@@ -40,6 +41,9 @@ def stats(
     sentences: SentencesOption = "auto",
     paper: Annotated[
         Literal["cadec", "share13", "share14"] | None, typer.Option(help="Set the paper's Table 1 beside ours.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Show what the candidate words of this model cost: words, cells, oracle score.")
     ] = None,
     lenient: LenientOption = False,
     as_json: JsonOption = False,
@@ -54,6 +58,8 @@ def stats(
 
         gridner stats cadec/original --texts cadec/text --types ADR --paper cadec
 
+        gridner stats craft/dev --format brat --model trained
+
     """
     from gridner.corpus.statistics import PAPER, statistics
     from gridner.errors import Notes
@@ -64,12 +70,15 @@ def stats(
         statistics(reading.documents(path, notes, what="count"), notes)
         for path, notes in zip(paths, all_notes, strict=True)
     ]
+    oracles = _candidate_oracles(model, paths, reading)
     published = PAPER[paper] if paper else {}
     if as_json:
         columns: list[dict[str, Any]] = [
             {"path": str(path), **one.to_json(), "notes": notes_json(notes)}
             for path, one, notes in zip(paths, found, all_notes, strict=True)
         ]
+        for column, candidates in zip(columns, oracles, strict=False):
+            column["candidates"] = candidates.to_dict()
         table_1 = {
             split: dict(zip(("sentences", "entities", "discontinuous"), counts, strict=True))
             for split, counts in published.items()
@@ -78,12 +87,28 @@ def stats(
         return
     names = [path.name or str(path) for path in paths]
     names = names if len(set(names)) == len(names) else list(map(str, paths))
-    _print_table(names, found, published)
+    _print_table(names, found, oracles, published)
     for name, notes in zip(names, all_notes, strict=True):
         print_notes(notes, name if len(names) > 1 else "")
 
 
-def _print_table(names: list[str], found: list[Statistics], published: dict[str, tuple[int, int, int]]) -> None:
+def _candidate_oracles(model: Path | None, paths: list[Path], reading: Reading) -> list[CandidateOracle]:
+    if model is None:
+        return []
+    from gridner.errors import Notes
+    from gridner.inference.candidate_oracle import candidate_oracle
+    from gridner.inference.loading import load
+
+    recognizer = load(model)
+    return [candidate_oracle(recognizer, reading.documents(path, Notes(), what="read")) for path in paths]
+
+
+def _print_table(
+    names: list[str],
+    found: list[Statistics],
+    oracles: list[CandidateOracle],
+    published: dict[str, tuple[int, int, int]],
+) -> None:
     from gridner.corpus.statistics import percent
 
     table = new_table("", *names, *(f"{split} (paper)" for split in published))
@@ -93,7 +118,7 @@ def _print_table(names: list[str], found: list[Statistics], published: dict[str,
         "discontinuous": [f"{gaps:,}" for _, _, gaps in published.values()],
         "% discontinuous": [f"{percent(gaps, entities):.1f}" for _, entities, gaps in published.values()],
     }
-    for label, cells in _rows(found):
+    for label, cells in (*_rows(found), *_candidate_rows(oracles)):
         table.add_row(label, *cells, *([""] * (len(found) - len(cells))), *theirs.get(label, []))
     print_table(table)
     if any(percent(sum(one.cut.values()), one.entities) > 10 for one in found):
@@ -135,6 +160,18 @@ def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
         yield f"  {reason.value}", [share(one.cut[reason.value], one.entities) for one in found]
     scores = [one.oracle.score() for one in found]
     yield "oracle P / R / F1", [" / ".join(f"{100 * x:.2f}" for x in (s.precision, s.recall, s.f1)) for s in scores]
+
+
+def _candidate_rows(oracles: list[CandidateOracle]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows of a model's candidate words."""
+    if not oracles:
+        return
+    every = [one.to_dict() for one in oracles]
+    yield "candidate words of the model", []
+    for share in ("words", "cells", "entity words"):
+        yield f"  {share}", [f"{100 * one[share]:.2f} %" for one in every]
+    scores = [one["oracle"].values() for one in every]
+    yield "  oracle P / R / F1", [" / ".join(f"{100 * x:.2f}" for x in some) for some in scores]
 
 
 def _spread(counts: Counter[int]) -> str:

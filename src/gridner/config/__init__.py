@@ -10,10 +10,39 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from gridner.errors import UsageError
 from gridner.tagging.tags import Mode, TagSet
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Values that a setting may have: from `low` to `high`, both included unless `above` or `below`."""
+
+    low: float
+    high: float = math.inf
+    above: bool = False  # low itself is left out
+    below: bool = False  # high itself is left out
+
+    def __contains__(self, value: float) -> bool:
+        return (value > self.low if self.above else value >= self.low) and (
+            value < self.high if self.below else value <= self.high
+        )
+
+    def __str__(self) -> str:
+        low = f"{'more than' if self.above else 'at least'} {self.low:g}"
+        if self.high == math.inf:
+            return low
+        if not self.above and not self.below:
+            return f"{self.low:g} to {self.high:g}"
+        return f"{low} and {'less than' if self.below else 'at most'} {self.high:g}"
+
+
+Count = Annotated[int, Range(1)]
+Positive = Annotated[float, Range(0, above=True)]
+Probability = Annotated[float, Range(0, 1, above=True, below=True)]
+Dropout = Annotated[float, Range(0, 0.99)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,26 +51,26 @@ class ModelConfig:
 
     architecture: Literal["toe", "w2ner"] = "toe"
     encoder: str = "minilm"  # a name or a folder that transformers knows; minilm: the installed encoder package; tiny
-    layers: int = 1  # how many of the encoder's last layers are averaged
+    layers: Count = 1  # how many of the encoder's last layers are averaged
     tags: TagSet = "NNW+PNW+HTW+THW"
-    width: int = 384  # [d_h] of the BiLSTM and of the words in both roles
-    distance_width: int = 20  # [d_wp]
-    region_width: int = 20  # [d_gp]
-    channels: int = 80  # [d_q] of each dilated convolution
+    width: Count = 384  # [d_h] of the BiLSTM and of the words in both roles
+    distance_width: Count = 20  # [d_wp]
+    region_width: Count = 20  # [d_gp]
+    channels: Count = 80  # [d_q] of each dilated convolution
     dilations: tuple[int, ...] = (1, 2, 3)
     candidates: bool = False  # build the grid over words that can be part of an entity, not over all
     trem: bool = True
-    rounds: int = 3
-    maps: int = 4  # [M_num]
-    map_width: int = 40  # [d_t]
-    heads: int = 8  # of TREM's attentions
+    rounds: Count = 3
+    maps: Count = 4  # [M_num]
+    map_width: Count = 40  # [d_t]
+    heads: Count = 8  # of TREM's attentions
     residual: Literal["words", "tags"] = "words"  # what Eq. 11 adds to: the round's words, or the recovered tags
-    hidden: int = 120  # of MLP_2
-    biaffine: int = 256  # of MLP_3 and MLP_4
-    word_dropout: float = 0.5
-    grid_dropout: float = 0.5
-    trem_dropout: float = 0.1
-    predictor_dropout: float = 0.33
+    hidden: Count = 120  # of MLP_2
+    biaffine: Count = 256  # of MLP_3 and MLP_4
+    word_dropout: Dropout = 0.5
+    grid_dropout: Dropout = 0.5
+    trem_dropout: Dropout = 0.1
+    predictor_dropout: Dropout = 0.33
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,43 +79,49 @@ class DecodingConfig:
 
     links: Mode = "T"  # a link holds where both of its tags do (T) or either (L)
     ends: Mode = "L"  # likewise head and tail
-    threshold: float = 0.5
-    link_threshold: float = 0.5  # where a link's probability counts as 0.5; below 0.5: more recall
-    end_threshold: float = 0.5  # likewise head and tail
-    name_bonus: float = 8.0  # what a name of the lexicon adds to the log-odds of its relations; 0: nothing
-    k: int = 8  # mentions for a head–tail cell and type
-    limit: int = 1000  # mentions a sentence
-    max_words: int = 200  # of a window
-    overlap: int = 50  # words that two windows share
+    threshold: Annotated[float, Range(0, 1, below=True)] = 0.5
+    link_threshold: Probability = 0.5  # where a link's probability counts as 0.5; below 0.5: more recall
+    end_threshold: Probability = 0.5  # likewise head and tail
+    name_bonus: Annotated[float, Range(0, 50)] = (
+        8.0  # what a name of the lexicon adds to the log-odds of its relations; 0: nothing
+    )
+    k: Count = 8  # mentions for a head–tail cell and type
+    limit: Count = 1000  # mentions a sentence
+    max_words: Count = 200  # of a window
+    overlap: Annotated[int, Range(0)] = 50  # words that two windows share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
     """The training."""
 
-    epochs: int = 10
-    batch_size: int = 8  # sentences an optimiser step
-    cells: int = 12_000  # grid cells at a time, padding included; a step with more is done in parts
-    encoder_rate: float = 5e-5
-    rate: float = 1e-3
-    warmup: float = 0.1  # share of the steps
-    weight_decay: float = 0.0
-    clip: float = 5.0
+    epochs: Count = 10
+    batch_size: Count = 8  # sentences an optimiser step
+    cells: Count = 12_000  # grid cells at a time, padding included; a step with more is done in parts
+    encoder_rate: Positive = 5e-5
+    rate: Positive = 1e-3
+    warmup: Annotated[float, Range(0, 1, below=True)] = 0.1  # share of the steps
+    weight_decay: Annotated[float, Range(0)] = 0.0
+    clip: Positive = 5.0
     best_by: Literal["all", "mean"] = (
         "all"  # dev F1 that chooses the epoch: of all, or its mean with discontinuous only
     )
-    patience: int = 0  # epochs without a better dev score before it stops; 0: never
+    patience: Annotated[int, Range(0)] = 0  # epochs without a better dev score before it stops; 0: never
     frozen_embeddings: bool = False  # keep the encoder's piece embeddings as they are: quicker, less memory
-    empty_share: float = 1.0  # of the sentences without entities that are used
-    discontinuous_times: int = 1  # how often an epoch sees a sentence with a discontinuous mention
-    coordinations: float = 0.0  # coordinations made from flat mentions: so many for each sentence with entities
+    empty_share: Annotated[float, Range(0, 1)] = 1.0  # of the sentences without entities that are used
+    discontinuous_times: Count = 1  # how often an epoch sees a sentence with a discontinuous mention
+    coordinations: Annotated[float, Range(0, 10)] = (
+        0.0  # coordinations made from flat mentions: so many for each sentence with entities
+    )
     every_round: bool = False  # the loss is the mean over the grids of all rounds, not that of the last
-    candidate_recall: float = 0.998  # of dev's entity words, at least, that must be candidates
+    candidate_recall: Annotated[float, Range(0, 1, above=True)] = (
+        0.998  # of dev's entity words, at least, that must be candidates
+    )
     tune_thresholds: bool = False  # choose the decoding thresholds on dev, for each epoch
     calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
     seeds: tuple[int, ...] = (1,)
     keep_epochs: bool = False  # keep the model of every epoch, in epochs/1, epochs/2 …, beside the best
-    snapshot_minutes: float = 5.0
+    snapshot_minutes: Positive = 5.0
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"  # auto: bf16 on a GPU that has it, else fp32
 
@@ -148,7 +183,7 @@ def config_from(data: Mapping[str, Any], where: str) -> Config:
 
 
 def _section(name: str, kind: Any, values: Mapping[str, Any], problems: list[str]) -> Any:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     known = {}
     for key, value in values.items():
         if key not in hints:
@@ -162,6 +197,13 @@ def _section(name: str, kind: Any, values: Mapping[str, Any], problems: list[str
 
 
 def _cast(value: Any, kind: Any) -> Any:
+    """Return the value as its type asks for it, or raise a ValueError that says what is expected."""
+    if get_origin(kind) is Annotated:
+        plain, allowed = get_args(kind)
+        number = _cast(value, plain)
+        if number not in allowed:
+            raise ValueError(str(allowed))
+        return number
     if get_origin(kind) is Literal:
         if value not in get_args(kind):
             raise ValueError(f"one of {', '.join(map(str, get_args(kind)))}")
@@ -180,78 +222,32 @@ def _cast(value: Any, kind: Any) -> Any:
 
 
 def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig) -> list[str]:
-    """Values that have the right type and make no sense."""
+    """Return what is wrong with values that are possible by themselves but not together."""
+    w2ner = model.architecture == "w2ner"
     checks = [
-        (model.layers >= 1, f"model.layers is {model.layers}, expected at least 1"),
-        (model.width >= 2 and model.width % 2 == 0, f"model.width is {model.width}, expected an even number"),
+        (model.width % 2 == 0, f"model.width is {model.width}, expected an even number"),
         (
-            not model.trem or (model.heads >= 1 and model.width % max(1, model.heads) == 0),
+            not model.trem or model.width % model.heads == 0,
             f"model.heads is {model.heads}, expected a divisor of model.width ({model.width})",
         ),
         (all(dilation >= 1 for dilation in model.dilations), f"model.dilations are {model.dilations}, expected >= 1"),
-        (model.rounds >= 1, f"model.rounds is {model.rounds}, expected at least 1"),
         (
-            model.architecture == "toe" or not model.trem,
+            not (w2ner and model.trem),
             'model.trem is true, expected false with architecture = "w2ner", which has none',
         ),
         (
-            model.architecture == "toe" or model.tags == "NNW+THW",
+            not w2ner or model.tags == "NNW+THW",
             f'model.tags is {model.tags}, expected NNW+THW with architecture = "w2ner"',
         ),
-        (0 <= decoding.threshold < 1, f"decoding.threshold is {decoding.threshold}, expected 0 <= threshold < 1"),
         (
-            0 <= decoding.overlap < decoding.max_words,
-            f"decoding.overlap is {decoding.overlap}, "
-            f"expected 0 or more and less than decoding.max_words ({decoding.max_words})",
-        ),
-        (
-            0 <= decoding.name_bonus <= 50,
-            f"decoding.name_bonus is {decoding.name_bonus}, expected 0 (none) to 50",
-        ),
-        (0 <= train.warmup < 1, f"train.warmup is {train.warmup}, expected 0 <= warmup < 1"),
-        (0 <= train.empty_share <= 1, f"train.empty_share is {train.empty_share}, expected 0 to 1"),
-        (
-            0 < train.candidate_recall <= 1,
-            f"train.candidate_recall is {train.candidate_recall}, expected more than 0 and at most 1",
-        ),
-        (train.patience >= 0, f"train.patience is {train.patience}, expected 0 (never) or more"),
-        (train.weight_decay >= 0, f"train.weight_decay is {train.weight_decay}, expected 0 or more"),
-        (
-            0 <= train.coordinations <= 10,
-            f"train.coordinations is {train.coordinations}, expected 0 (none) to 10 for each sentence",
+            decoding.overlap < decoding.max_words,
+            f"decoding.overlap is {decoding.overlap}, expected less than decoding.max_words ({decoding.max_words})",
         ),
         (
             min(train.seeds) >= 0 and max(train.seeds) < 2**32 and len(set(train.seeds)) == len(train.seeds),
             f"train.seeds are {train.seeds}, expected different numbers from 0 to {2**32 - 1}",
         ),
     ]
-    for section, names in (
-        (model, ("distance_width", "region_width", "channels", "maps", "map_width", "hidden", "biaffine")),
-        (decoding, ("k", "limit")),
-        (
-            train,
-            (
-                "epochs",
-                "batch_size",
-                "cells",
-                "encoder_rate",
-                "rate",
-                "clip",
-                "discontinuous_times",
-                "snapshot_minutes",
-            ),
-        ),
-    ):
-        label = type(section).__name__.removesuffix("Config").lower()
-        for name in names:
-            value = getattr(section, name)
-            checks.append((value > 0, f"{label}.{name} is {value}, expected more than 0"))
-    for name in ("link_threshold", "end_threshold"):
-        value = getattr(decoding, name)
-        checks.append((0 < value < 1, f"decoding.{name} is {value}, expected more than 0 and less than 1"))
-    for name in ("word_dropout", "grid_dropout", "trem_dropout", "predictor_dropout"):
-        value = getattr(model, name)
-        checks.append((0 <= value <= 0.99, f"model.{name} is {value}, expected 0 to 0.99"))
     return [problem for holds, problem in checks if not holds]
 
 

@@ -49,39 +49,58 @@ class ScoredGrid:
     scores: NDArray[np.floating]  # [m, m, labels]
 
 
+class SentenceWords(NamedTuple):
+    """The candidate words of a sentence as vectors."""
+
+    sentence: int  # its number
+    words: NDArray[np.floating]  # [m, width]
+    places: NDArray[np.int64]  # in the sentence [m], ascending
+
+
+def read_sentences(
+    engine: Engine, pieces: Pieces, sentences: Sequence[Encoded], *, always: Sequence[Collection[int]]
+) -> Iterator[list[SentenceWords]]:
+    """Yield the candidate words of sentences, a batch at a time.
+
+    `always` has for each sentence the words that are candidates whatever the network says.
+    """
+    for batch in plan_reading([sentence.pieces for sentence in sentences], most=READ_AT_ONCE):
+        vectors, excess = engine.read(pieces.collate([sentences[number] for number in batch]))
+        found = []
+        for row, number in enumerate(batch):
+            candidates = excess[row, : len(sentences[number].words)] > 0
+            candidates[list(always[number])] = True
+            places = np.flatnonzero(candidates)
+            found.append(SentenceWords(number, vectors[row, places], places))
+        yield found
+
+
 def score_sentences(
     engine: Engine, pieces: Pieces, sentences: Sequence[Encoded], *, always: Sequence[Collection[int]], cells: int
 ) -> Iterator[tuple[int, ScoredGrid]]:
     """Yield the number of each sentence and its grid, in batches of similar size, each of at most `cells` cells.
 
-    `always` has for each sentence the words that are candidates whatever the network says. A sentence without
-    candidates has an empty grid, and no second step.
+    `always` is as for `read_sentences`. A sentence without candidates has an empty grid, and no second step.
     """
-    words: dict[int, NDArray[np.floating]] = {}
-    places: dict[int, NDArray[np.int64]] = {}
-    for batch in plan_reading([sentence.pieces for sentence in sentences], most=READ_AT_ONCE):
-        vectors, excess = engine.read(pieces.collate([sentences[number] for number in batch]))
-        for row, number in enumerate(batch):
-            candidates = excess[row, : len(sentences[number].words)] > 0
-            candidates[list(always[number])] = True
-            places[number] = np.flatnonzero(candidates)
-            words[number] = vectors[row, places[number]]
-    filled = [number for number in range(len(sentences)) if len(places[number])]
-    for number in set(range(len(sentences))).difference(filled):
-        yield number, ScoredGrid((), np.zeros((0, 0, 0), dtype=np.float32))
-    for batch in plan_tagging([len(places[number]) for number in filled], cells=cells):
-        numbers = [filled[place] for place in batch]
-        scores = engine.tag(_stacked([words[number] for number in numbers], [places[number] for number in numbers]))
-        for row, number in enumerate(numbers):
-            size = len(places[number])
-            yield number, ScoredGrid(tuple(places[number].tolist()), scores[row, :size, :size])
+    for batch in read_sentences(engine, pieces, sentences, always=always):
+        filled = [one for one in batch if len(one.places)]
+        for one in batch:
+            if not len(one.places):
+                yield one.sentence, ScoredGrid((), np.zeros((0, 0, 0), dtype=np.float32))
+        for group in plan_tagging([len(one.places) for one in filled], cells=cells):
+            some = [filled[place] for place in group]
+            scores = engine.tag(_stacked(some))
+            for row, one in enumerate(some):
+                size = len(one.places)
+                yield one.sentence, ScoredGrid(tuple(one.places.tolist()), scores[row, :size, :size])
 
 
-def _stacked(words: Sequence[NDArray[np.floating]], places: Sequence[NDArray[np.int64]]) -> GridArrays:
+def _stacked(sentences: Sequence[SentenceWords]) -> GridArrays:
     """Return one batch, padded with zeros."""
-    lengths = np.array([len(some) for some in words], dtype=np.int64)
-    vectors = np.zeros((len(words), int(lengths.max()), words[0].shape[1]), dtype=words[0].dtype)
+    lengths = np.array([len(one.places) for one in sentences], dtype=np.int64)
+    first = sentences[0].words
+    vectors = np.zeros((len(sentences), int(lengths.max()), first.shape[1]), dtype=first.dtype)
     positions = np.zeros(vectors.shape[:2], dtype=np.int64)
-    for row, (some, where) in enumerate(zip(words, places, strict=True)):
-        vectors[row, : len(some)], positions[row, : len(some)] = some, where
+    for row, one in enumerate(sentences):
+        vectors[row, : len(one.places)], positions[row, : len(one.places)] = one.words, one.places
     return GridArrays(vectors, positions, lengths)

@@ -35,6 +35,21 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class SentencePart:
+    """Some words of a sentence as the network takes them."""
+
+    sentence: int
+    words: range
+    encoded: Encoded
+    names: tuple[Name, ...]  # of the lexicon, words as numbered in the window
+
+    @property
+    def named(self) -> set[int]:
+        """The words of the names: candidates, whatever the network says."""
+        return {word for name in self.names for word in name.words}
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """What the network says about some words of a sentence, and the names of the lexicon among them."""
 
@@ -163,26 +178,34 @@ class Recognizer:
 
     def windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[Window]:
         """The relations of every window of every sentence, in batches of similar length; `notes` has one for each."""
-        parts: list[tuple[int, range, Encoded]] = []
         settings = self.decoding
-        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
-        for number, whole in enumerate(encoded):
-            for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
-                parts.append((number, words, whole.part(words)))
-        names = [self._names(sentences[number], words) for number, words, _ in parts]
-        always = [{word for name in some for word in name.words} for some in names]
+        parts = self.parts(sentences, notes=notes)
         for place, grid in score_sentences(
-            self.engine, self.pieces, [part for _, _, part in parts], always=always, cells=self.cells
+            self.engine,
+            self.pieces,
+            [part.encoded for part in parts],
+            always=[part.named for part in parts],
+            cells=self.cells,
         ):
-            number, words, _ = parts[place]
+            part = parts[place]
             if grid.candidates:
                 tags = probabilities(grid.scores, one_label=self.one_label)
             else:
                 tags = np.zeros((0, 0, len(self.scheme.labels)))
             relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)
             where = {word: number for number, word in enumerate(grid.candidates)}
-            named = (Name(name.type, tuple(where[word] for word in name.words)) for name in names[place])
-            yield Window(number, words, grid.candidates, tags, relations, tuple(named))
+            named = (Name(name.type, tuple(where[word] for word in name.words)) for name in part.names)
+            yield Window(part.sentence, part.words, grid.candidates, tags, relations, tuple(named))
+
+    def parts(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> list[SentencePart]:
+        """Cut sentences into the windows that the network takes, as pieces, with the names of the lexicon in them."""
+        settings = self.decoding
+        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
+        return [
+            SentencePart(number, words, whole.part(words), self._names(sentences[number], words))
+            for number, whole in enumerate(encoded)
+            for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap)
+        ]
 
     def _names(self, sentence: Sentence, words: range) -> tuple[Name, ...]:
         if not self.lexicon or not self.decoding.name_bonus:
