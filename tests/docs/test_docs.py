@@ -33,6 +33,7 @@ NOT_HERE = {
     r"accelerate launch|torchrun": "four devices",
     r"--address auto": "a cluster",
     r"gridner experiment": "hours",
+    r"gridner pretrain": "an hour",
     r"from_pretrained": "a model of the hub",
     r"python benchmarks/": "corpora that are not ours, and time",
 }
