@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment, InvalidError
 from gridner.documents import covered_text, extent, join_fragments
+from gridner.errors import plural
 
 
 def entity(*pairs: tuple[int, int], type: str = "ADR") -> Entity:
@@ -144,3 +145,8 @@ def test_an_extent_covers_the_same_characters_but_white_space(text: str, data: s
 
 def test_covered_text_shows_the_gap() -> None:
     assert covered_text("pain in arm", entity((0, 4), (8, 11)).fragments) == "pain … arm"
+
+
+def test_counts_agree_with_their_nouns() -> None:
+    found = [plural(count, noun) for count, noun in ((1, "sentence"), (0, "entity"), (1, "entity"), (1200, "document"))]
+    assert found == ["1 sentence", "0 entities", "1 entity", "1,200 documents"]

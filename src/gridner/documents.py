@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gridner.errors import InvalidError
+from gridner.errors import InvalidError, plural
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -98,7 +98,7 @@ class Document:
             if entity.end > len(self.text):
                 raise InvalidError(
                     f"document {self.id}: {entity.type} {show_fragments(entity.fragments)} is past the end of the text "
-                    f"({len(self.text)} characters)"
+                    f"({plural(len(self.text), 'character')})"
                 )
         if self.sentences is not None:
             self._check_sentences(self.sentences)
@@ -116,7 +116,8 @@ class Document:
         _check_order(words, f"document {self.id}: words")
         if words and words[-1].end > len(self.text):
             raise InvalidError(
-                f"document {self.id}: word {words[-1]} is past the end of the text ({len(self.text)} characters)"
+                f"document {self.id}: word {words[-1]} is past the end of the text "
+                f"({plural(len(self.text), 'character')})"
             )
 
 

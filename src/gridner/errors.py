@@ -14,7 +14,10 @@ The message of each is one line: where, what was found, what was expected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from itertools import islice
+from typing import Any
 
 
 class GridnerError(Exception):
@@ -49,6 +52,13 @@ def plural(count: int, noun: str) -> str:
     """Return a count with its noun: 1 entity, 2 entities, 1,000 documents."""
     many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{count:,} {noun if count == 1 else many}"
+
+
+def printable(text: str) -> str:
+    """Return text that is safe to print on a terminal: control characters and the like as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 class Notes:
@@ -105,3 +115,21 @@ class Notes:
 
     def __getitem__(self, what: str) -> int:
         return self._counts.get(what, 0)
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """Turn the failing import of a library that an extra of gridner brings into one line that says what to install."""
+    try:
+        yield
+    except ImportError as error:
+        missing = (error.name or "a library").partition(".")[0]
+        if missing == "gridner":
+            raise
+        raise UsageError(f"{missing} is missing; install it with: pip install 'gridner[{extra}]'") from None
+
+
+def need(module: str, extra: str) -> Any:
+    """Import a library that an extra of gridner brings."""
+    with needs(extra):
+        return import_module(module)

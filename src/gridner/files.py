@@ -172,7 +172,7 @@ def write_text(path: Path, text: str) -> None:
 
 def check_output(path: Path, *, folder: bool, force: bool) -> None:
     """Refuse what must not be overwritten, before any work is done."""
-    if path.is_symlink() and not path.exists():
+    if os.path.islink(path) and not path.exists():  # noqa: PTH114
         target = os.path.realpath(path)
         if os.path.islink(target):  # noqa: PTH114
             raise OutputError(f"{path}: a link that leads to itself, expected a new name")
@@ -196,13 +196,14 @@ def write_whole(path: Path, make: Callable[[Path], object], *, folder: bool, for
     A link stays a link: what it leads to is written. A file that is replaced passes on its mode and owner. A folder
     that exists keeps its other files; their names are returned.
     """
-    target = Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
+    linked = os.path.islink(path)  # noqa: PTH114
+    target = Path(os.path.realpath(path)) if linked else path.absolute()
     part = target.parent / f".{target.name}.{os.getpid()}.part"
     made: list[Path] = []
     try:
         check_output(path, folder=folder, force=force)
         made = [parent for parent in part.parents if not parent.exists()]
-        (target if path.is_symlink() else path).parent.mkdir(parents=True, exist_ok=True)
+        (target if linked else path).parent.mkdir(parents=True, exist_ok=True)
         if folder:
             part.mkdir()
         make(part)

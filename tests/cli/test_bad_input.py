@@ -101,7 +101,7 @@ BAD: dict[str, tuple[Files, str]] = {
     ),
     "index past the end, w2ner": (
         {"in.json": '[{"sentence": ["a"], "ner": [{"index": [1], "type": "A"}]}]'},
-        r"in\.json: record 1: index 1 in a sentence of 1 words",
+        r"in\.json: record 1: index 1 in a sentence of 1 word",
     ),
     "index past the end, inline": (
         {"in.inline": "a b\n0,2 ADR\n"},
@@ -487,7 +487,7 @@ def test_lenient_says_the_same_in_json(run: Run, tmp_path: Path) -> None:
 
 def test_lenient_with_nothing_good_is_an_error(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"in.jsonl": "bad\n"})
-    said = r"in\.jsonl: no documents \(1 bad records skipped, first in\.jsonl:1: "
+    said = r"in\.jsonl: no documents \(1 bad record skipped, first in\.jsonl:1: "
     check_refuses(run, tmp_path, said, "convert", "in.jsonl", "out.jsonl", "--lenient")
 
 

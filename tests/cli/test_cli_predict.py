@@ -1,6 +1,7 @@
 """gridner predict, as typed."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from gridner.documents import Document
 from gridner.formats import read, write
 from gridner.inference.loading import load
+from gridner.locking import only_process
 from support.command import gridner
 from support.small import documents
 
@@ -137,6 +139,88 @@ def test_pre_annotation_adds_and_touches_nothing_that_is_there(exported: Path, c
     again = gridner("predict", "--input", corpus, "--pre-annotate", "--model", exported)
     assert "0 entities added" in again.stderr
     assert {path.name: path.read_bytes() for path in corpus.iterdir()} == after
+
+
+def test_pre_annotation_writes_into_files_in_upper_case(exported: Path, tmp_path: Path) -> None:
+    (tmp_path / "D.TXT").write_text("Pain in left arm and shoulder.")
+    (tmp_path / "D.ANN").write_text("")
+    done = gridner("predict", "--input", tmp_path, "--pre-annotate", "--model", exported)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["D.ANN", "D.TXT"]
+    assert (tmp_path / "D.ANN").read_text().startswith("T1\t")
+
+
+def test_only_one_process_pre_annotates_a_folder(exported: Path, corpus: Path) -> None:
+    with only_process(corpus, "in use"):
+        said = refused("--input", corpus, "--pre-annotate", "--model", exported)
+    assert "another process adds to it" in said
+
+
+def test_files_of_the_same_name_have_ids_of_their_own(exported: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "a" / "note.txt", tmp_path / "b" / "deep" / "note.txt", tmp_path / "b" / "other.txt"]
+    for path in files:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("Pain in arm.")
+    found = lines(gridner("predict", *files, "--model", exported, "--json"))
+    assert [one["id"] for one in found] == ["a/note", "b/deep/note", "b/other"]
+    assert [one["id"] for one in lines(gridner("predict", *files[1:], "--model", exported, "--json"))] == [
+        "note",
+        "other",
+    ]
+
+
+def test_an_id_that_comes_twice_is_found_before_any_work(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(documents(), tmp_path / f"{name}.jsonl")
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "note.txt").write_text("Pain.")
+    no_model, out = tmp_path / "no-model", tmp_path / "out.jsonl"  # the model would be read before any work
+    for inputs in (["a.jsonl", "b.jsonl"], ["a", "b"], ["a/note.txt", "a/note.txt"]):
+        said = refused(*(tmp_path / name for name in inputs), "--model", no_model, "--output", out)
+        assert "in the input a second time, expected each id once" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.jsonl", "b", "b.jsonl"]
+
+
+def test_an_id_that_comes_twice_is_not_printed_twice(exported: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(documents()[:1], tmp_path / f"{name}.jsonl")
+    inputs = ("predict", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", "--model", exported)
+    done = gridner(*inputs)
+    assert done.returncode == 2
+    assert "note-0: in the input a second time" in done.stderr
+    lenient = gridner(*inputs, "--lenient")
+    assert [one["id"] for one in lines(lenient)] == ["note-0"]
+    assert "1 × bad record skipped" in lenient.stderr
+
+
+@pytest.mark.parametrize("text", ["HER2/neu", "and/or", "TGF-β/Smad"])
+def test_a_word_with_a_slash_is_a_text(exported: Path, text: str) -> None:
+    done = gridner("predict", text, "--model", exported, "--json")
+    assert [one["text"] for one in lines(done)] == [text]
+    assert "no such file, so read as a text" in done.stderr
+
+
+@pytest.mark.parametrize("path", ["nowhere/note.txt", "./note", "/nowhere/note", "{here}/note", "nowhere/"])
+def test_a_path_that_is_not_there_is_named(exported: Path, tmp_path: Path, path: str) -> None:
+    assert re.search(r"(note|note\.txt|nowhere): not found", refused(path.format(here=tmp_path), "--model", exported))
+
+
+@pytest.mark.parametrize("option", [["--resume"], ["--force"], ["--to", "brat"]])
+def test_options_of_an_output_need_one(option: list[str]) -> None:
+    assert f"{option[0]} without --output" in refused("pain", *option)
+
+
+def test_options_that_exclude_each_other(corpus: Path, tmp_path: Path) -> None:
+    assert "--json with --output" in refused("pain", "--json", "--output", tmp_path / "out.jsonl")
+    assert "--address without --engine ray" in refused("pain", "--address", "auto")
+    assert "expected brat" in refused("--input", corpus, "--pre-annotate", "--format", "jsonl")
+
+
+def test_more_threads_or_processes_than_cores_are_cut_and_printed(exported: Path) -> None:
+    done = gridner("predict", "No pain.", "--model", exported, "--json", "--threads", "100000", "--workers", "100000")
+    assert len(lines(done)) == 1
+    assert re.search(r"--workers 100,000: \d+ cores? can be used, so it is \d+\n", done.stderr)
+    assert re.search(r"--threads 100,000: \d+ cores? can be used, so it is 1\n", done.stderr)
 
 
 def test_bad_input(exported: Path, corpus: Path, tmp_path: Path) -> None:

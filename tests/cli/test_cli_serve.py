@@ -77,6 +77,4 @@ def test_the_extra_that_is_missing_is_named(tmp_path: Path) -> None:
         COMMAND, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)}
     )
     assert done.returncode == 2
-    assert done.stderr == (
-        "gridner: uvicorn is missing, expected the extra for the service: pip install 'gridner[serve]'\n"
-    )
+    assert done.stderr == ("gridner: uvicorn is missing; install it with: pip install 'gridner[serve]'\n")

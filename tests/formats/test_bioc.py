@@ -293,7 +293,7 @@ def test_the_extra_is_named_where_the_library_is_missing(
     write([ARM], tmp_path / "in", format)
     for name in ("bioc", "bioc.biocxml", "bioc.biocjson"):
         monkeypatch.setitem(sys.modules, name, None)
-    said = r"bioc is missing, expected the extra for formats: pip install 'gridner\[formats\]'"
+    said = r"bioc is missing; install it with: pip install 'gridner\[formats\]'"
     with pytest.raises(UsageError, match=said):
         list(read(tmp_path / "in", format))
     with pytest.raises(UsageError, match=said):

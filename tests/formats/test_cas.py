@@ -191,7 +191,7 @@ def test_what_is_no_cas_is_an_error(tmp_path: Path) -> None:
 def test_the_extra_is_named_where_the_library_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write([Document("d", "pain")], tmp_path / "in", "cas")
     monkeypatch.setitem(sys.modules, "cassis", None)
-    said = r"cassis is missing, expected the extra for formats: pip install 'gridner\[formats\]'"
+    said = r"cassis is missing; install it with: pip install 'gridner\[formats\]'"
     with pytest.raises(UsageError, match=said):
         list(read(tmp_path / "in"))
     with pytest.raises(UsageError, match=said):

@@ -56,6 +56,25 @@ def places(document: Document) -> list[tuple[str, str]]:
     return [(one.type, ";".join(map(str, one.fragments))) for one in document.entities]
 
 
+def test_annotations_that_were_skipped_and_drafts_are_counted(tmp_path: Path) -> None:
+    skipped = {"result": [region("a", 0, 4)], "was_cancelled": True}
+    left = {"result": [region("b", 8, 16)]}
+    notes = Notes()
+    both, none = read_tasks(
+        tmp_path,
+        task(annotations=[skipped, left, skipped], drafts=[{"result": []}]),
+        task(annotations=[skipped], data={"id": "none", "text": TEXT}),
+        notes=notes,
+    )
+    assert places(both) == [("ADR", "8-16")]
+    assert places(none) == []
+    assert counted(notes) == {
+        "annotation that its annotator skipped (was_cancelled), left out": 3,
+        "draft of an annotation, left out": 1,
+        "task without annotations, read as without entities": 1,
+    }
+
+
 @given(corpora(types=ODD_TYPES))
 def test_documents_come_back(corpus: list[Document]) -> None:
     same_documents(through(corpus, "labelstudio")[0], corpus)
@@ -139,6 +158,7 @@ def test_one_annotation_is_read_and_the_others_are_counted(tmp_path: Path) -> No
     assert [places(one) for one in documents] == [[("ADR", "0-4")], [("ADR", "12-16")], [("ADR", "12-16")], []]
     assert counted(notes) == {
         "annotation of a task that has another, left out": 2,
+        "annotation that its annotator skipped (was_cancelled), left out": 2,
         "prediction for a task that has an annotation or another prediction, left out": 2,
         "task without annotations, read as without entities": 1,
     }

@@ -176,7 +176,7 @@ def test_the_public_implementations_can_load_what_is_written(tmp_path: Path) -> 
         ('[{"sentence": [], "ner": []}]', "record 1: sentence 1: words are"),
         ('[{"sentence": ["a", ""], "ner": []}]', "record 1: sentence 1: words are"),
         ('[{"sentence": ["a"], "ner": [0]}]', "record 1: 0, expected an 'index' list and a 'type'"),
-        ('[{"sentence": ["a"], "ner": [{"index": [1], "type": "A"}]}]', "record 1: index 1 in a sentence of 1 words"),
+        ('[{"sentence": ["a"], "ner": [{"index": [1], "type": "A"}]}]', "record 1: index 1 in a sentence of 1 word"),
         ('[{"sentence": ["a"], "ner": [{"index": [-1], "type": "A"}]}]', "record 1: mention A"),
         ('[{"sentence": ["a"], "ner": [{"index": [], "type": "A"}]}]', "record 1: mention A"),
         ('[{"sentence": ["a"], "ner": [{"index": [0, 0], "type": "A"}]}]', "record 1: mention A"),

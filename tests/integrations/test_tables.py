@@ -1,5 +1,7 @@
 """Entities as rows."""
 
+import csv
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +13,7 @@ from hypothesis import given
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.formats import read, write
-from gridner.formats.parquet import ROWS
+from gridner.formats.parquet import ROWS, spreadsheet_text
 from gridner.integrations.tables import COLUMNS, rows, to_arrow, to_pandas, write_parquet
 from support.docs_pages import run_section
 from support.small import documents
@@ -130,9 +132,9 @@ def test_what_a_table_does_not_carry_is_counted(tmp_path: Path) -> None:
 def test_a_missing_library_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("pandas", "pyarrow"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(UsageError, match=r"pandas is missing, expected .* pip install 'gridner\[table\]'"):
+    with pytest.raises(UsageError, match=r"pandas is missing; install it with: pip install 'gridner\[table\]'"):
         to_pandas([DOCUMENT])
-    with pytest.raises(UsageError, match=r"pyarrow is missing, expected .* pip install 'gridner\[table\]'"):
+    with pytest.raises(UsageError, match=r"pyarrow is missing; install it with: pip install 'gridner\[table\]'"):
         to_arrow([DOCUMENT])
     with pytest.raises(UsageError, match="pyarrow is missing"):
         write_parquet([DOCUMENT], tmp_path / "new" / "found.parquet")
@@ -149,6 +151,17 @@ def test_the_page_saves_the_same_rows_as_csv() -> None:
         "note-1,Sign,0 7;21 29,pain in … shoulder,yes,0.7500",
         "note-1,Sign,0 4;5 7,pain … in,no,",
     ]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+5 mg", "-ve result", "@home", "\tx", "\rx"])
+def test_no_cell_of_a_csv_file_is_a_formula(text: str) -> None:
+    pytest.importorskip("fastapi")
+    from gridner.service.drawing import _csv
+
+    entity = Entity("=A1", (Fragment(0, len(text)),), 0.5)
+    (_, row) = csv.reader(io.StringIO(_csv(Document("@note", text, (entity,))), newline=""))
+    assert row == ["'@note", "'=A1", f"0 {len(text)}", f"'{text}", "no", "0.5000"]
+    assert spreadsheet_text("pain = bad") == "pain = bad"
 
 
 def test_the_examples_of_the_docs_run(tmp_path: Path) -> None:

@@ -1,8 +1,15 @@
+import tracemalloc
 from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment, Notes, evaluate
 from gridner.corpus.statistics import PAPER, statistics, summary
-from gridner.tagging.oracle import oracle
+from gridner.tagging.decoding import Decoded, decode
+from gridner.tagging.oracle import oracle, through_grid
+from gridner.tagging.tags import TagScheme
+from gridner.text import Mention, Sentence, Word
 
 
 def entity(type: str, *pairs: tuple[int, int]) -> Entity:
@@ -35,6 +42,41 @@ def test_a_sentence_of_any_length_can_be_judged() -> None:
     text = "a " * 50_000
     document = Document("a", text, (entity("X", (0, 1), (99_998, 99_999)),))
     assert oracle(document).entities == document.entities
+
+
+def dense(sentence: Sentence) -> Decoded:
+    """The same by way of the whole grid."""
+    scheme = TagScheme(tuple(sorted({mention.type for mention in sentence.mentions})))
+    return decode(scheme.relations(scheme.encode(sentence.mentions, len(sentence.words))), scheme.types)
+
+
+WORDS = tuple(Word(f"w{n}", 3 * n, 3 * n + 2) for n in range(10))
+MENTIONS = st.builds(
+    lambda words, kind: Mention(kind, tuple(sorted(words))),
+    st.sets(st.integers(0, 9), min_size=1, max_size=5),
+    st.sampled_from("AB"),
+)
+
+
+@given(st.lists(MENTIONS, min_size=1, max_size=8, unique=True))
+def test_the_cells_that_hold_a_tag_say_what_the_whole_grid_says(mentions: list[Mention]) -> None:
+    sentence = Sentence("d", WORDS, tuple(mentions))
+    few, whole = through_grid(sentence), dense(sentence)
+    assert (few.capped_cells, few.capped_mentions) == (whole.capped_cells, whole.capped_mentions)
+    if not few.capped_cells:
+        assert few.mentions == whole.mentions
+    assert all(mention.score == 1 for mention in few.mentions)
+
+
+def test_a_sentence_with_many_entities_needs_no_grid() -> None:
+    text = "ab " * 8_000
+    gold = tuple(entity("X", (3 * n, 3 * n + 2), (3 * n + 6, 3 * n + 8)) for n in range(0, 7_990, 4))
+    tracemalloc.start()
+    found = statistics([Document("a", text, gold)])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.entities == len(gold)
+    assert peak < 60 * 2**20  # the grid of its 4,000 words would have 256 MB
 
 
 def test_reached_caps_are_noted() -> None:

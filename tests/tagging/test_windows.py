@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner import Mention, UsageError
-from gridner.tagging.windows import merge, windows
+from gridner.tagging.windows import merge, owner, windows
 
 COSTS = st.lists(st.integers(1, 9), min_size=1, max_size=60)
 
@@ -78,3 +78,21 @@ def test_many_windows_of_a_long_sentence_stay_few() -> None:
 def test_impossible_bounds_are_refused(max_words: int, max_cost: int, overlap: int) -> None:
     with pytest.raises(UsageError, match="expected"):
         windows([1], max_words=max_words, max_cost=max_cost, overlap=overlap)
+
+
+@given(COSTS, st.integers(2, 12), st.integers(1, 40), st.data())
+def test_the_window_that_decides_is_the_one_that_looking_at_all_finds(
+    costs: list[int], max_words: int, max_cost: int, data: st.DataObject
+) -> None:
+    overlap = data.draw(st.integers(0, max_words - 1))
+    found = windows(costs, max_words=max_words, max_cost=max_cost, overlap=overlap)
+    window = data.draw(st.sampled_from(found))
+    head = data.draw(st.sampled_from(window))
+    tail = data.draw(st.sampled_from(range(head, window.stop)))
+
+    def room(one: range) -> int:
+        left = head - one.start if one.start > 0 else len(costs)
+        return min(left, one.stop - 1 - tail if one.stop < len(costs) else len(costs))
+
+    holding = [one for one in found if head in one and tail in one]
+    assert owner(found, head, tail) == max(holding, key=room)

@@ -4,7 +4,7 @@ import sys
 import pytest
 import torch
 
-from gridner.training.cpu import keep_memory, quick
+from gridner.training.cpu import flush_denormals, keep_freed_memory
 
 
 def flushed() -> bool:
@@ -13,9 +13,9 @@ def flushed() -> bool:
 
 def test_tiny_numbers_are_zero_only_while_it_lasts() -> None:
     assert not flushed()
-    with pytest.raises(KeyError), quick(torch.device("cpu")):
+    with pytest.raises(KeyError), flush_denormals(torch.device("cpu")):
         assert flushed()
-        with quick(torch.device("cpu")):
+        with flush_denormals(torch.device("cpu")):
             assert flushed()
         assert flushed()
         raise KeyError
@@ -23,10 +23,10 @@ def test_tiny_numbers_are_zero_only_while_it_lasts() -> None:
 
 
 def test_other_devices_are_left_alone() -> None:
-    with quick(torch.device("meta")):
+    with flush_denormals(torch.device("meta")):
         assert not flushed()
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="glibc has this allocator")
-def test_glibc_can_be_asked_to_keep_memory() -> None:
-    assert keep_memory()
+def test_glibc_can_be_asked_to_keep_freed_memory() -> None:
+    assert keep_freed_memory()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gridner.config import DecodingConfig
+from gridner.inference.calibration import Calibration
 from gridner.inference.recognizer import Recognizer
 from gridner.tagging.tags import TagScheme
 from gridner.view.grid import grids
@@ -42,3 +43,13 @@ def test_a_sentence_in_windows_has_a_grid_for_each() -> None:
     (windows,) = grids(recognizer(max_words=5, overlap=3), [long])
     assert len(windows) > 1
     assert all(len(window["words"]) <= 5 for window in windows)
+
+
+def test_scores_are_rounded_once_where_they_are_shown() -> None:
+    corpus = part()
+    own = replace(recognizer(), calibration=Calibration((0.0, 4.0), (0.0, 1.0726)))
+    (scores,) = {round(one.score or 0, 9) for found in own.mentions(corpus.sentences) for one in found}
+    shown = {score for windows in grids(own, corpus.sentences) for one in windows for *_, score in one["mentions"]}
+    assert {round(score, 9) for score in shown} == {scores}
+    cells = [cell for windows in grids(own, corpus.sentences) for one in windows for cell in one["tags"].values()]
+    assert all(f"{value:.2f}" == f"{value:.3f}"[:-1] for some in cells for _, _, value in some)

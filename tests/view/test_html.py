@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment
@@ -239,6 +239,17 @@ def test_the_score_of_what_is_predicted_twice_is_the_highest_in_any_order() -> N
         report = Report(("a",))
         report.add(Document("d", TEXT), [Document("d", TEXT, some)])
         assert [one["s"] for one in report.sentences[0]["e"]] == [[0.9]]
+
+
+@given(st.floats(0, 1))
+@example(0.745004)
+@example(0.74499)
+def test_a_score_is_shown_with_the_digits_of_the_score_itself(score: float) -> None:
+    report = Report(("a",))
+    report.add(Document("d", TEXT), [Document("d", TEXT, (entity("Sign", (0, 16), score=score),))])
+    ((shown,),) = (one["s"] for one in report.sentences[0]["e"])
+    assert f"{shown:.2f}" == f"{score:.2f}"
+    assert shown == pytest.approx(score, abs=1e-4)
 
 
 def test_a_document_without_sentences_is_drawn_as_it_is_scored() -> None:

@@ -24,7 +24,7 @@ from gridner.cli import (
     train,
     tune,
 )
-from gridner.errors import GridnerError
+from gridner.errors import GridnerError, printable
 
 app = typer.Typer(
     name="gridner",
@@ -69,6 +69,7 @@ def _options(
 
 def main() -> None:
     """Run a command. A user's mistake is one line on standard error and exit code 2."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
@@ -89,6 +90,19 @@ def main() -> None:
         sys.exit(_fail(f"{where} ({error.strerror or error})"))
 
 
+def _open_streams() -> None:
+    """Replace standard streams that are closed, so that no file takes their place.
+
+    Input is then empty, messages go nowhere, and a result that is to be printed is an error.
+    """
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def _fail(message: str) -> int:
-    print(f"gridner: {' '.join(message.split())}", file=sys.stderr)
+    print(f"gridner: {printable(' '.join(message.split()))}", file=sys.stderr)
     return 2

@@ -19,8 +19,9 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes, UsageError, need, plural, printable
 from gridner.formats import FORMATS, read, read_ids
+from gridner.inference.cores import usable_cores
 from gridner.text.sentences import with_sentences
 from gridner.text.splitting import split_lines
 
@@ -94,6 +95,15 @@ class Reading:
         return with_sentences(document, split_lines(document.text)) if self.sentences == "lines" else document
 
 
+def bounded(option: str, count: int | None, processes: int = 1) -> int | None:
+    """Return the threads or processes that are asked for, at most one per core in all; print what is cut."""
+    most = max(1, usable_cores() // processes)
+    if count is None or count <= most:
+        return count
+    typer.echo(f"{option} {count:,}: {plural(usable_cores(), 'core')} can be used, so it is {most:,}", err=True)
+    return most
+
+
 def type_names(values: list[str]) -> list[str]:
     """The names in what --types was given."""
     names = [name.strip() for value in values for name in value.split(",")]
@@ -107,7 +117,11 @@ def progress(documents: Iterable[Document], what: str) -> Iterator[Document]:
     if not sys.stderr.isatty():
         yield from documents
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f} documents"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}: {task.completed:,.0f} documents", markup=False),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
         for document in documents:
@@ -123,7 +137,7 @@ def sentence_progress(what: str) -> Iterator[Callable[[], None]]:
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}: {task.completed:,.0f} sentences, {task.fields[speed]}"),
+        TextColumn("{task.description}: {task.completed:,.0f} sentences, {task.fields[speed]}", markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -143,10 +157,10 @@ def print_notes(notes: Notes, of: str = "") -> None:
     """What was skipped, cut, changed or capped, on standard error; `of` names the corpus where there are several."""
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     for what, count, places in notes:
-        console.print(f"note: {of}{': ' if of else ''}{count:,} × {what}", markup=False)
+        console.print(f"note: {of}{': ' if of else ''}{count:,} × {printable(what)}", markup=False)
         shown = places[:SHOWN_PLACES]
         for place in shown:
-            console.print(f"      {place}", markup=False)
+            console.print(f"      {printable(place)}", markup=False)
         if shown and count > len(shown):
             console.print(f"      … and {count - len(shown):,} more", markup=False)
 
@@ -184,22 +198,18 @@ def new_table(first: str, *columns: str) -> Table:
 
 def print_table(table: Table, caption: str = "") -> None:
     """A table as wide as it needs to be: a terminal that is narrower wraps it, nothing is cut."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)  # types may have brackets
     natural = Measurement.get(console, console.options.update(max_width=10_000), table).maximum
-    Console(highlight=False, width=max(console.width, natural)).print(table)
+    Console(highlight=False, markup=False, width=max(console.width, natural)).print(table)
     if caption:
         console.print(caption, style="dim", markup=False, soft_wrap=True)
         console.print()
 
 
-def check_training() -> None:
-    """A missing library is the user's business, said in a line."""
-    try:
-        import accelerate  # noqa: F401
-        import matplotlib  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is missing, expected the extra for training: pip install 'gridner[train]'"
-        ) from None
+def prepare_training() -> None:
+    """Check that the libraries for training are installed, and let this process keep the memory that it frees."""
+    for library in ("accelerate", "matplotlib", "torch", "transformers"):
+        need(library, "train")
+    from gridner.training.cpu import keep_freed_memory
+
+    keep_freed_memory()

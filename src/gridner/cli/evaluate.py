@@ -27,7 +27,7 @@ from gridner.cli.common import (
     print_table,
 )
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes, UsageError, plural
 
 if TYPE_CHECKING:
     from gridner.scoring.evaluation import Evaluation
@@ -213,7 +213,9 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
         table.add_row(slice_label(name), *numbers, *counts)
     table.add_row("mean of types (macro)", "", "", _percent(result.macro_f1) if result.types else "–")
     print_table(
-        table, f"{result.documents:,} documents, {result.sentences:,} sentences; intervals: bootstrap over each {unit}"
+        table,
+        f"{plural(result.documents, 'document')}, {plural(result.sentences, 'sentence')}; "
+        f"intervals: bootstrap over each {unit}",
     )
 
     errors = new_table("errors, % of each block", *result.errors)
@@ -228,7 +230,7 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
     loose.add_row("all", *map(_percent, (relaxed.precision, relaxed.recall, relaxed.f1)))
     print_table(loose, "not comparable with exact match")
     if result.duplicates:
-        typer.echo(f"{result.duplicates:,} entities repeat another one of their document and count once.")
+        typer.echo(f"left out: {plural(result.duplicates, 'entity')}, the same as another one of the document")
 
 
 def slice_label(name: str) -> str:

@@ -21,7 +21,7 @@ from gridner.cli.common import (
     SettingsOption,
     TrainLexiconOption,
     TypesOption,
-    check_training,
+    prepare_training,
     print_notes,
 )
 from gridner.cli.train_progress import Live
@@ -96,7 +96,7 @@ def experiment(
         gridner experiment comparison --data cadec --format w2ner --config cadec --paper cadec --output study
 
     """
-    check_training()
+    prepare_training()
     from gridner.config import read_config
     from gridner.corpus.splits import part_of
     from gridner.experiment.registry import EXPERIMENTS, check_call, run_experiment

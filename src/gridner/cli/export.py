@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gridner.cli.common import FormatOption, Reading, print_notes
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes, UsageError, needs
 from gridner.text.sentences import each_sentence
 
 
@@ -41,16 +41,11 @@ def export(
     if int8 != (sample is not None):
         raise UsageError("--int8 and --sample go together, expected both: the scales of 8 bits suit the sample")
     check_output(output, folder=True, force=force)
-    try:
-        import onnx  # noqa: F401
+    with needs("export"):
         import onnxscript  # noqa: F401
 
         from gridner.export.onnx import export as write_exported
         from gridner.model.trained import TrainedModel
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is missing, expected the extra for export: pip install 'gridner[export]'"
-        ) from None
     sentences = None
     if sample is not None:
         notes = Notes()

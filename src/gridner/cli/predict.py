@@ -19,6 +19,7 @@ from gridner.cli.common import (
     Reading,
     SentencesOption,
     TextsOption,
+    bounded,
     print_line,
     print_notes,
     type_names,
@@ -72,9 +73,11 @@ def predict(
     ids: IdsOption = None,
     except_ids: ExceptIdsOption = None,
     sentences: SentencesOption = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads of a process (default: all cores).")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads of a process (default and maximum: all cores).")
+    ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes, for much text; each has a model of its own in memory.")
+        int | None, typer.Option(min=1, help="Processes, at most one per core; each loads the model.")
     ] = None,
     engine: Annotated[
         Literal["local", "ray"], typer.Option(help="Where: in processes of this machine, or on Ray (extra ray).")
@@ -104,6 +107,8 @@ def predict(
     """
     notes = Notes()
     reading = Reading(format, texts, ids, except_ids, None, sentences, lenient)
+    workers = bounded("--workers", workers) if engine == "local" else workers
+    threads = bounded("--threads", threads, (workers or 1) if engine == "local" else 1)
     _check_options(pre_annotate, output, as_json, engine, {"--resume": resume, "--force": force, "--to": to != "auto"})
     if address is not None and engine != "ray":
         raise UsageError("--address without --engine ray, expected both or neither")
@@ -204,6 +209,5 @@ def _draw(documents: Iterable[Document]) -> None:
     from gridner.cli.show import show_document
 
     console = Console(highlight=False)
-    palette: dict[str, str] = {}
     for document in documents:
-        show_document(document, console, palette)
+        show_document(document, console)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridner.cli.common import READ_FORMATS, check_training, print_notes
+from gridner.cli.common import READ_FORMATS, prepare_training, print_notes
 from gridner.cli.train_progress import EVERY, Live
 from gridner.errors import Notes
 from gridner.view.duration import duration
@@ -67,7 +67,7 @@ def pretrain(
         gridner pretrain minilm notes/ --minutes 60 --output encoder --resume
 
     """
-    check_training()
+    prepare_training()
     from gridner.pretraining import Settings, Task
     from gridner.pretraining import pretrain as run
     from gridner.pretraining.text import sources_of

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gridner.errors import UsageError
+from gridner.errors import UsageError, needs
 
 TOKEN = "GRIDNER_TOKEN"  # noqa: S105
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -54,12 +54,8 @@ def serve(
         curl -s localhost:8000/v1/recognize -H 'Content-Type: application/json' -d '{"text": "rod and cone cells"}'
 
     """
-    try:
+    with needs("serve"):
         from gridner.service.server import run
-    except ImportError as error:
-        raise UsageError(
-            f"{error.name} is missing, expected the extra for the service: pip install 'gridner[serve]'"
-        ) from None
     from gridner.inference.loading import SHIPPED, load
     from gridner.inference.model_info import about_model
     from gridner.service.app import Service

@@ -21,6 +21,7 @@ from gridner.cli.common import (
     Reading,
     SentencesOption,
     TypesOption,
+    bounded,
     new_table,
     print_notes,
     print_table,
@@ -49,7 +50,7 @@ def tune(
     except_ids: ExceptIdsOption = None,
     types: TypesOption = None,
     sentences: SentencesOption = "auto",
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default and maximum: all cores).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     lenient: LenientOption = False,
 ) -> None:
@@ -70,8 +71,8 @@ def tune(
     from gridner.files import check_output, write_text, write_whole
     from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
     from gridner.inference.loading import SHIPPED, load
-    from gridner.inference.model_card import card_of
-    from gridner.inference.tuning import Replayed, answers, as_trained, evaluation_of, predictions, settled
+    from gridner.inference.model_card import card_of, kind_of
+    from gridner.inference.tuning import Marked, Replayed, answers, as_trained, evaluation_of, predictions, settled
     from gridner.scoring.serialization import evaluation_json
 
     folder = SHIPPED if model is None else model
@@ -80,11 +81,11 @@ def tune(
         raise UsageError(f"{output}: the model itself, expected another folder")
     notes = Notes()
     checkpoint, pieces = read_checkpoint(folder)
-    recognizer = load(folder, threads=threads, lexicon=lexicon)
+    recognizer = load(folder, threads=bounded("--threads", threads), lexicon=lexicon)
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
     part = part_of(reading.documents(dev, notes, what="read"), notes=notes, name="dev")
     _check_types(part, checkpoint.types, dev)
-    only = frozenset(part.types if types is not None else checkpoint.types)
+    marked = Marked(part, part.types if types is not None else checkpoint.types)
     if lacking := sorted(set(checkpoint.types) - set(part.types)):
         what = "left out" if types is not None else "what is found counts as wrong; --types leaves it out"
         for name in lacking:
@@ -92,19 +93,16 @@ def tune(
     recognizer.engine = Replayed(recognizer.engine)
 
     def score(recognizer: Recognizer) -> tuple[list[Document], Evaluation]:
-        found = [
-            replace(document, entities=tuple(entity for entity in document.entities if entity.type in only))
-            for document in predictions(recognizer, part)
-        ]
+        found = marked.only(predictions(recognizer, part))
         return found, evaluation_of(part, found)
 
     _, before = score(replace(recognizer, lexicon=checkpoint.lexicon))
     checkpoint = as_trained(replace(checkpoint, lexicon=recognizer.lexicon))
     recognizer = replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration)
-    checkpoint, meaning = settled(checkpoint, recognizer, part, notes=notes, types=only)
+    checkpoint, meaning = settled(checkpoint, recognizer, marked, notes=notes)
     found, after = score(replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration))
     facts = dict(checkpoint.training)
-    data = {name: about for name, about in facts.get("data", {}).items() if name == "train"}
+    data = {name: about for name, about in facts.get("data", {}).items() if kind_of(name) == "train"}
     facts |= {
         "tuned": [*facts.get("tuned", []), shlex.join(["gridner", *sys.argv[1:]])],
         "data": {**data, "dev": part.about()},

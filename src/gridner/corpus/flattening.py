@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from gridner.documents import Document, Entity, Fragment
-from gridner.errors import Notes
+from gridner.errors import Notes, plural
 from gridner.text.splitting import tokenize
 
 
@@ -21,8 +22,8 @@ def without_wide_gaps(document: Document, *, most: int, notes: Notes) -> Documen
     """The document without the entities that have a gap of more than `most` words."""
     kept = []
     for entity in document.entities:
-        if _widest_gap(document.text, entity) > most:
-            notes.add(f"entity with a gap of more than {most} words, left out", _place(document, entity))
+        if _has_wider_gap(document.text, entity, most):
+            notes.add(f"entity with a gap of more than {plural(most, 'word')}, left out", _place(document, entity))
         else:
             kept.append(entity)
     return replace(document, entities=tuple(kept))
@@ -37,23 +38,27 @@ def flattened(document: Document, *, bridge: int, notes: Notes) -> Document:
     for entity in document.entities:
         if len(entity.fragments) == 1:
             spans.append(entity)
-        elif _widest_gap(document.text, entity) <= bridge:
+        elif not _has_wider_gap(document.text, entity, bridge):
             notes.add("discontinuous entity, its gaps covered", _place(document, entity))
             spans.append(replace(entity, fragments=(Fragment(entity.start, entity.end),)))
         else:
             notes.add("discontinuous entity, left out", _place(document, entity))
-    kept: list[Entity] = []
+    kept: list[Entity] = []  # in text order, as they do not overlap
     for entity in sorted(spans, key=lambda one: (-(one.score or 0), one.start - one.end, one.start, one.type)):
-        if all(entity.end <= other.start or other.end <= entity.start for other in kept):
-            kept.append(entity)
+        place = bisect_left(kept, entity.start, key=lambda one: one.end - 1)  # the first that does not end before it
+        if place == len(kept) or entity.end <= kept[place].start:
+            kept.insert(place, entity)
         else:
             notes.add("entity that overlaps a better one, left out", _place(document, entity))
-    return replace(document, entities=tuple(sorted(kept, key=lambda one: one.start)))
+    return replace(document, entities=tuple(kept))
 
 
-def _widest_gap(text: str, entity: Entity) -> int:
-    gaps = (sum(1 for _ in tokenize(text, a.end, b.start)) for a, b in pairwise(entity.fragments))
-    return max(gaps, default=0)
+def _has_wider_gap(text: str, entity: Entity, most: int) -> bool:
+    """Whether a gap of the entity has more than `most` words. No more of them are looked at than are needed."""
+    return any(
+        next(islice(tokenize(text, a.end, b.start), most, None), None) is not None
+        for a, b in pairwise(entity.fragments)
+    )
 
 
 def _place(document: Document, entity: Entity) -> str:

@@ -33,7 +33,7 @@ from gridner.model.trained import TorchEngine
 from gridner.scoring.significance import spread
 from gridner.tagging.tags import TagScheme
 from gridner.text.sentences import Sentence
-from gridner.training.cpu import quick
+from gridner.training.cpu import flush_denormals
 from gridner.training.data import Example, examples_of
 from gridner.training.initialization import fresh
 from gridner.training.objective import Objective
@@ -68,7 +68,7 @@ class Contender:
                 odds = [
                     row[:length]
                     for batch in self._batches(self.words)
-                    for row, length in zip(head(self.network.encoder(*batch)), batch.lengths, strict=True)
+                    for row, length in zip(head(self.network.encoder(*batch)).squeeze(-1), batch.lengths, strict=True)
                 ]
                 head.offset.fill_(float(np.quantile(torch.cat(odds).numpy(), 1 - CANDIDATES)))
 
@@ -173,7 +173,7 @@ def efficiency(study: Study, configs: Mapping[str, Config]) -> Outcome:
     train, part = study.parts["train"], study.parts.get("test", study.parts["dev"])
     turns = max(3, len(study.seeds))
     names = [ALONE, *chosen(list(configs), study.rows)]
-    with quick(torch.device("cpu")):
+    with flush_denormals(torch.device("cpu")):
         contenders = {
             name: Contender(configs.get(name, study.config), train.types, train.sentences, alone=name == ALONE)
             for name in names

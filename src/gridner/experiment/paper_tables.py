@@ -13,7 +13,7 @@ from gridner.experiment.systems import System
 from gridner.scoring.evaluation import ALL, BLOCKS, DISCONTINUOUS, ERRORS, IN_DISCONTINUOUS, Evaluation
 from gridner.scoring.matching import OVERLAPS
 from gridner.scoring.serialization import ERROR_LABELS
-from gridner.scoring.significance import Unit, compare_runs, spread
+from gridner.scoring.significance import Unit, compare_runs, p_by_runs, spread
 
 MEASURES = {"P": "precision", "R": "recall", "F1": "f1"}
 SLICES = {ALL: "all", DISCONTINUOUS: "discontinuous only"}
@@ -76,6 +76,7 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
                 if systems[0].percent(part, "f1", slice) is None and other.percent(part, "f1", slice) is None:
                     continue
                 by = [compare_runs(b or [], a or [], slice, unit=unit) for unit in UNITS]
+                seeds = p_by_runs([run.score(slice).f1 for run in a or []], [run.score(slice).f1 for run in b or []])
                 stars = "*" * sum(found.p < LEVEL for found in by)
                 rows.append(
                     [
@@ -86,6 +87,7 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
                         _pooled(by[0].f1_a, b or []),
                         Marked(100 * by[0].difference, f"{100 * by[0].difference:+.2f} {stars}".rstrip()),
                         *(Marked(found.p, f"{found.p:.4f}") for found in by),
+                        None if seeds is None else Marked(seeds, f"{seeds:.3f}"),
                     ]
                 )
     notes = (
@@ -93,8 +95,19 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
         f"* one p < {LEVEL}, ** both.",
         "Documents repeat their names, so sentences of one are alike: p by documents is the more careful one, "
         "and with few of them it cannot be small.",
+        "p by seeds: how often dealing out the runs at random parts the mean F1 as much; with three runs each it is at "
+        "least 0.1.",
     )
-    columns = ["", "part", "entities", "first F1", "second F1", "difference", *(f"p by {unit}s" for unit in UNITS)]
+    columns = [
+        "",
+        "part",
+        "entities",
+        "first F1",
+        "second F1",
+        "difference",
+        *(f"p by {unit}s" for unit in UNITS),
+        "p by seeds",
+    ]
     return [Table("Significance", columns, rows, notes)] if rows else []
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gridner.documents import Document
-from gridner.errors import FormatError, Notes, OutputError, UsageError
+from gridner.errors import FormatError, Notes, OutputError, UsageError, plural
 from gridner.files import SKIPPED, Source, check_output, read_lines, reading, write_whole
 from gridner.formats import (
     bigbio,
@@ -111,7 +111,7 @@ def _select(documents: Iterator[Document], source: Source, types: frozenset[str]
     _check_ids(source)
     if not found:
         skipped = source.notes.places(SKIPPED)
-        why = f" ({source.notes[SKIPPED]:,} bad records skipped, first {skipped[0]})" if skipped else ""
+        why = f" ({plural(source.notes[SKIPPED], 'bad record')} skipped, first {skipped[0]})" if skipped else ""
         raise FormatError(f"{source.path}: no documents{why}")
     for name in sorted((types or frozenset()) - met_types):
         source.notes.add("type asked for, but not found", name)

@@ -18,7 +18,7 @@ from reprlib import repr as shorten
 from typing import Any
 
 from gridner.documents import Document, Entity
-from gridner.errors import FormatError, Notes
+from gridner.errors import FormatError, Notes, plural
 from gridner.files import Source, check_not_empty
 from gridner.formats._support.entity_ids import identifiers
 from gridner.formats._support.json_stream import items
@@ -105,7 +105,9 @@ def _pieces(passage: Mapping[str, Any], where: str) -> Iterator[tuple[int, str]]
         raise FormatError(f"{where}: {len(texts)} texts and {len(pairs)} offsets, expected as many")
     for said, (start, end) in zip(texts, pairs, strict=True):
         if end - start != len(said):
-            raise FormatError(f"{where}: offsets {start}-{end} for a text of {len(said)} characters, expected as many")
+            raise FormatError(
+                f"{where}: offsets {start}-{end} for a text of {plural(len(said), 'character')}, expected as many"
+            )
         yield start, said
 
 

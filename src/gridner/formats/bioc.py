@@ -16,10 +16,9 @@ from typing import Any
 
 from gridner import files
 from gridner.documents import Document, Entity
-from gridner.errors import FormatError, Notes
+from gridner.errors import FormatError, Notes, need
 from gridner.files import Source, check_not_empty, open_bytes
 from gridner.formats._support.entity_ids import identifiers
-from gridner.formats._support.extras import need
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import check_text, fragments_from, from_utf8
 from gridner.formats._support.passages import text_of
@@ -34,8 +33,8 @@ MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)  # what the librar
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .xml files of a folder)."""
-    need("bioc")
-    etree = need("lxml.etree")
+    need("bioc", "formats")
+    etree = need("lxml.etree", "formats")
     for path in data_files(source, (".xml",)):
         with source.record(str(path)), open_bytes(path) as file:
             root = check_start(file, str(path))
@@ -66,7 +65,7 @@ def _wanted(data: str, where: str, source: Source) -> Iterator[Document]:
     if len(data) > files.MAX_BYTES:
         raise FormatError(f"{where}: larger than {files.MAX_BYTES:,} characters, expected a document of at most that")
     try:
-        (found,) = need("bioc.biocxml").loads(f"<collection>{data}</collection>").documents
+        (found,) = need("bioc.biocxml", "formats").loads(f"<collection>{data}</collection>").documents
     except MISSHAPEN as error:
         raise FormatError(
             f"{where}: not a BioC document ({error!r:.80}), expected offsets and lengths that are numbers, and ids"
@@ -203,7 +202,7 @@ def _number(said: object) -> float | None:
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     """One file with all documents as a collection. How many entities were written is returned."""
-    bioc, xml = need("bioc"), need("bioc.biocxml")
+    bioc, xml = need("bioc", "formats"), need("bioc.biocxml", "formats")
     written = 0
     with open(path, "xb") as file, xml.iterwrite(file, encoding="utf-8") as writer:
         collection = bioc.BioCCollection()
@@ -218,7 +217,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 
 def bioc_document(document: Document, text: str, notes: Notes, format: str, fits: Any = None) -> Any:
     """Ours as a document of the library, with this text."""
-    bioc = need("bioc")
+    bioc = need("bioc", "formats")
     note_losses(document, notes, format, ids=True, scores=True, own_meta="bioc", own_entity_meta="bioc")
     found = bioc.BioCDocument()
     found.id = document.id

@@ -9,9 +9,8 @@ from reprlib import repr as shorten
 from typing import Any
 
 from gridner.documents import Document
-from gridner.errors import FormatError, Notes
+from gridner.errors import FormatError, Notes, need
 from gridner.files import Source
-from gridner.formats._support.extras import need
 from gridner.formats._support.json_stream import items
 from gridner.formats.bioc import MISSHAPEN, bioc_document, wanted
 from gridner.formats.folders import data_files
@@ -19,7 +18,7 @@ from gridner.formats.folders import data_files
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder)."""
-    library = need("bioc.biocjson")
+    library = need("bioc.biocjson", "formats")
     for path in data_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
             for number, item in enumerate(items(path, under="documents"), start=1):
@@ -42,7 +41,7 @@ def _parse(library: Any, item: Any, where: str) -> Any:
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     """One file with all documents as a collection. How many entities were written is returned."""
-    library = need("bioc.biocjson")
+    library = need("bioc.biocjson", "formats")
     head = {"bioctype": "BioCCollection", "source": "gridner", "date": "", "key": "", "version": "1.0", "infons": {}}
     written = 0
     with open(path, "x", encoding="utf-8", newline="") as file:

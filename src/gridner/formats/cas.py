@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from gridner.documents import Document, Entity
-from gridner.errors import FormatError, Notes, OutputError
+from gridner.errors import FormatError, Notes, OutputError, need
 from gridner.files import Source, check_not_empty, file_for, read_bytes
 from gridner.formats._support.entity_ids import identifiers
-from gridner.formats._support.extras import need
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from
 from gridner.formats._support.safe_xml import check_start, is_xml, xml_text
@@ -34,7 +33,7 @@ STRING, NUMBER, SPAN = "uima.cas.String", "uima.cas.Float", "uima.tcas.Annotatio
 
 def read(source: Source) -> Iterator[Document]:
     """The documents of a folder (or of one file), by name, each with the TypeSystem.xml beside it or above."""
-    cassis = need("cassis")
+    cassis = need("cassis", "formats")
     known: dict[Path, tuple[Any, str]] = {}
     found = files_under(source.path, (".xmi",), source)
     if not found and source.path.is_file():
@@ -129,7 +128,7 @@ def _entity(spans: list[Any], shared: str | None, text: str, where: str, notes: 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     """A folder with NAME.xmi for each document and a TypeSystem.xml. How many entities were written is returned."""
-    cassis = need("cassis")
+    cassis = need("cassis", "formats")
     types = cassis.TypeSystem()
     layer = types.create_type(name=LAYER, supertypeName=SPAN)
     for feature, kind in ((VALUE, STRING), (ENTITY, STRING), (SCORE, NUMBER)):

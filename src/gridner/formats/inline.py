@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 from gridner.documents import Document
-from gridner.errors import FormatError, Notes
+from gridner.errors import FormatError, Notes, plural
 from gridner.files import Line, Source, read_lines
 from gridner.formats._support.word_lists import document_of, sentences_for
 from gridner.formats.folders import numbered_files
@@ -71,7 +71,7 @@ def _read_mention(part: str, words: int, where: str) -> Mention:
     if any(first > last for first, last in pairs) or any(a[1] >= b[0] for a, b in pairwise(pairs)):
         raise FormatError(f"{where}: {part[:40]!r}, expected disjoint pairs of first and last token")
     if pairs[-1][1] >= words:
-        raise FormatError(f"{where}: {part[:40]!r} is outside a sentence of {words} words")
+        raise FormatError(f"{where}: {part[:40]!r} is outside a sentence of {plural(words, 'word')}")
     return Mention(match[2], tuple(word for first, last in pairs for word in range(first, last + 1)))
 
 
@@ -90,7 +90,8 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
                 count += 1
                 written += len(sentence.mentions)
             notes.add(
-                "document id, not carried by inline (each sentence is a document)", f"{document.id}: {count} sentences"
+                "document id, not carried by inline (each sentence is a document)",
+                f"{document.id}: {plural(count, 'sentence')}",
             )
     return written
 

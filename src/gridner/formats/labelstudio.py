@@ -75,7 +75,12 @@ def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> It
 
 def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
     """What one annotator said, else what one model did; the others are counted."""
-    annotations = [one for one in _objects(task, "annotations", where) if not one.get("was_cancelled")]
+    given = _objects(task, "annotations", where)
+    annotations = [one for one in given if not one.get("was_cancelled")]
+    for _ in range(len(given) - len(annotations)):
+        notes.add("annotation that its annotator skipped (was_cancelled), left out", where)
+    for _ in _drafts(task):
+        notes.add("draft of an annotation, left out", where)
     annotations.sort(key=lambda one: not one.get("ground_truth"))
     predictions = _objects(task, "predictions", where)
     for _ in annotations[1:]:
@@ -86,6 +91,12 @@ def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
     if not chosen:
         notes.add("task without annotations, read as without entities", where)
     return [item for one in chosen for item in _objects(one, "result", where)]
+
+
+def _drafts(task: dict[str, Any]) -> list[Any]:
+    """What was not submitted; exports have ids there, or whole drafts."""
+    drafts = task.get("drafts")
+    return drafts if isinstance(drafts, list) else []
 
 
 def _objects(item: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gridner.documents import Document, covered_text, extent
-from gridner.errors import FormatError, Notes, UsageError
+from gridner.errors import FormatError, Notes, need
 from gridner.files import Source
 from gridner.formats._support.lost_information import note_losses
 
@@ -70,9 +70,14 @@ def rows(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
             }
 
 
+def spreadsheet_text(text: str) -> str:
+    """Return text for a cell of a CSV file: an apostrophe stands before what a spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+
+
 def arrow_batches(documents: Iterable[Document]) -> Iterator[pyarrow.RecordBatch]:
     """The same in parts of at most `ROWS` rows, one at a time in memory."""
-    arrow, columns = need("pyarrow"), schema()
+    arrow, columns = need("pyarrow", "table"), schema()
     every = rows(documents)
     while some := list(islice(every, ROWS)):
         yield arrow.RecordBatch.from_pylist(some, schema=columns)
@@ -80,7 +85,7 @@ def arrow_batches(documents: Iterable[Document]) -> Iterator[pyarrow.RecordBatch
 
 def schema() -> pyarrow.Schema:
     """The columns: none but `score` and `id` has missing values."""
-    arrow = need("pyarrow")
+    arrow = need("pyarrow", "table")
     number, text = arrow.int64(), arrow.string()
     types = {
         "start": number,
@@ -92,12 +97,3 @@ def schema() -> pyarrow.Schema:
     return arrow.schema(
         [arrow.field(name, types.get(name, text), nullable=name in ("score", "id")) for name in COLUMNS]
     )
-
-
-def need(name: str) -> Any:
-    """A module of the extra `table`; that it is missing is said in a line."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        missing = (error.name or name).partition(".")[0]
-        raise UsageError(f"{missing} is missing, expected the extra for tables: pip install 'gridner[table]'") from None

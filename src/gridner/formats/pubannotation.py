@@ -11,6 +11,7 @@ Discontinuous ones are read in both models that PubAnnotation has: a list of spa
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from reprlib import repr as shorten
@@ -72,10 +73,18 @@ def _document(item: dict[str, Any], document_id: str, where: str, source: Source
         else:
             source.notes.add("relation, left out", f"{where}: {relation.get('id')!s:.40}")
     denotations = _by_id(lists["denotations"], where)
+    attributes: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for attribute in lists["attributes"]:
+        subject = str(attribute.get("subj"))
+        if subject in denotations:
+            attributes[subject].append(attribute)
+        else:
+            source.notes.add("attribute of something that is no denotation, left out", f"{where}: {subject:.40}")
     entities = []
     for members in groups(denotations, chains, where):
         with source.record(where):
-            entities.append(_entity({name: denotations[name] for name in members}, lists, text, where, source.notes))
+            about = [one for name in members for one in attributes.get(name, ())]
+            entities.append(_entity({name: denotations[name] for name in members}, about, text, where, source.notes))
     meta = {key: item[key] for key in SOURCE if item.get(key) not in (None, "")}
     return Document(document_id, text, tuple(entities), meta={META: meta} if meta else {})
 
@@ -91,7 +100,7 @@ def _by_id(found: list[dict[str, Any]], where: str) -> dict[str, dict[str, Any]]
 
 
 def _entity(
-    members: dict[str, dict[str, Any]], lists: dict[str, list[dict[str, Any]]], text: str, where: str, notes: Notes
+    members: dict[str, dict[str, Any]], attributes: list[dict[str, Any]], text: str, where: str, notes: Notes
 ) -> Entity:
     """An entity from a denotation, or from those that a chain joins."""
     place = f"{where}: denotation {', '.join(members):.60}"
@@ -104,13 +113,12 @@ def _entity(
     fragments = fragments_from([pair for one in members.values() for pair in _spans(one, place)], text, place, notes)
     score = None
     kept = []
-    for attribute in lists["attributes"]:
-        if str(attribute.get("subj")) in members:
-            said = attribute.get("obj")
-            if attribute.get("pred") == SCORE and isinstance(said, int | float) and not isinstance(said, bool):
-                score = said
-            else:
-                kept.append({"pred": attribute.get("pred"), "obj": said})
+    for attribute in attributes:
+        said = attribute.get("obj")
+        if attribute.get("pred") == SCORE and isinstance(said, int | float) and not isinstance(said, bool):
+            score = said
+        else:
+            kept.append({"pred": attribute.get("pred"), "obj": said})
     name = None if "id" not in members[heads[0]] else heads[0]
     return Entity(kind.strip(), fragments, score, name, {META: kept} if kept else {})
 

@@ -14,7 +14,7 @@ from reprlib import repr as shorten
 from typing import Any
 
 from gridner.documents import Document
-from gridner.errors import FormatError, Notes
+from gridner.errors import FormatError, Notes, plural
 from gridner.files import Source
 from gridner.formats._support.json_stream import items
 from gridner.formats._support.word_lists import Record, document_of, sentences_for
@@ -71,7 +71,7 @@ def _read_record(item: Any, source: Source, where: str) -> Record:
         with source.record(where):
             mention = _read_mention(entry, where)
             if mention.tail >= len(words):
-                raise FormatError(f"{where}: index {mention.tail} in a sentence of {len(words)} words")
+                raise FormatError(f"{where}: index {mention.tail} in a sentence of {plural(len(words), 'word')}")
             if list(mention.words) != entry["index"]:
                 source.notes.add("index out of order, sorted", where)
             mentions.append(mention)

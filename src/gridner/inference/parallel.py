@@ -21,6 +21,7 @@ from typing import Any
 from gridner.corpus.flattening import simplified
 from gridner.documents import Document
 from gridner.errors import GridnerError, Notes, UsageError
+from gridner.inference.cores import at_most_cores, usable_cores
 from gridner.inference.loading import load
 from gridner.inference.recognizer import Recognizer
 
@@ -72,8 +73,10 @@ def in_processes(
     notes: Notes,
     each: Callable[[], None] = lambda: None,
 ) -> Iterator[Document]:
-    """The same from several processes. One that dies is replaced, and what it had is done again."""
-    threads = task.threads or max(1, (os.cpu_count() or 1) // workers)
+    """The same from several processes, at most one per core. One that dies is replaced, and its work done again."""
+    workers = at_most_cores(workers, "workers")
+    most = max(1, usable_cores() // workers)
+    threads = most if task.threads is None else min(task.threads, most)
     own = replace(task, threads=threads)
     chunks = _chunks(documents)
     pool = _pool(own, workers)

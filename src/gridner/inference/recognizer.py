@@ -77,6 +77,16 @@ class _Unanswered:
         return replace(self.document, entities=tuple(self.entities))
 
 
+def as_documents(given: Iterable[Document | str]) -> Iterator[Document]:
+    """Yield documents as they are, and texts as documents with their number, from 1, as id."""
+    if isinstance(given, Document | str):
+        raise UsageError("one text, expected a list of texts or documents; call the recognizer itself for one")
+    for number, one in enumerate(given, start=1):
+        if not isinstance(one, Document | str):
+            raise UsageError(f"item {number} is {one!r:.40}, expected a text or a Document")
+        yield Document(str(number), one) if isinstance(one, str) else one
+
+
 @dataclass(slots=True)
 class Recognizer:
     """Finds entities. The result for a text does not depend on what else is asked for at the same time."""
@@ -96,7 +106,7 @@ class Recognizer:
 
     def pipe(
         self,
-        documents: Iterable[Document],
+        documents: Iterable[Document | str],
         *,
         batch_size: int = TOGETHER,
         notes: Notes | None = None,
@@ -104,13 +114,14 @@ class Recognizer:
     ) -> Iterator[Document]:
         """The documents with the entities that are found, in their order; those that they have are replaced.
 
+        Plain texts are taken, too; their ids are their numbers, from 1.
         So many sentences at a time are read, sorted by length and given to the network under the budget of cells.
         `each` is called after each sentence.
         """
         ahead: deque[_Unanswered] = deque()
 
         def sentences() -> Iterator[Sentence]:
-            for document in documents:
+            for document in as_documents(documents):
                 ahead.append(_Unanswered(document))
                 waiting = ahead[-1].sentences
                 for sentence in each_sentence(document):
@@ -169,16 +180,20 @@ class Recognizer:
     def decode(self, window: Window, *, threshold: float | None = None) -> Decoded:
         """The mentions of a window, by the words of its grid, with scores that are not calibrated yet."""
         settings = self.decoding
-        relations = favoured(window.relations, window.names, settings.name_bonus)
+        members = self.scheme.members
+        relations = favoured(window.relations, window.names, settings.name_bonus, members=members)
         relations = Relations(
             shifted(relations.links, settings.link_threshold), shifted(relations.ends, settings.end_threshold)
         )
         least = self.calibration.score_for(settings.threshold if threshold is None else threshold)
-        return decode(relations, self.scheme.types, threshold=least, k=settings.k, limit=settings.limit)
+        return decode(
+            relations, self.scheme.types, members=members, threshold=least, k=settings.k, limit=settings.limit
+        )
 
     def windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[Window]:
         """The relations of every window of every sentence, in batches of similar length; `notes` has one for each."""
         settings = self.decoding
+        known = self.scheme.known if self.one_label else None
         parts = self.parts(sentences, notes=notes)
         for place, grid in score_sentences(
             self.engine,
@@ -189,7 +204,7 @@ class Recognizer:
         ):
             part = parts[place]
             if grid.candidates:
-                tags = probabilities(grid.scores, one_label=self.one_label)
+                tags = probabilities(grid.scores, one_label=self.one_label, known=known)
             else:
                 tags = np.zeros((0, 0, len(self.scheme.labels)))
             relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from gridner.documents import Document
-from gridner.errors import FormatError, InvalidError, Notes, UsageError
+from gridner.errors import FormatError, InvalidError, Notes, need
 from gridner.formats.bigbio import from_kb, to_kb
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def to_dataset(
     `notes` counts what the schema does not carry: scores, sentences, most of `meta`.
     """
     notes = Notes() if notes is None else notes
-    library = _library()
+    library = need("datasets", "datasets")
     if isinstance(documents, Mapping):
         return library.DatasetDict({name: to_dataset(split, notes=notes) for name, split in documents.items()})
     items = [to_kb(document, notes) for document in documents]
@@ -98,7 +98,7 @@ def to_dataset(
 
 def features() -> datasets.Features:
     """The columns of the schema with their types, those of lists that are empty among them."""
-    library = _library()
+    library = need("datasets", "datasets")
     text, pairs = library.Value("string"), [[library.Value("int32")]]
     said = {"text": [text], "offsets": pairs}
     concepts = [{"db_name": text, "db_id": text}]
@@ -113,14 +113,3 @@ def features() -> datasets.Features:
             "relations": [{"id": text, "type": text, "arg1_id": text, "arg2_id": text, "normalized": concepts}],
         }
     )
-
-
-def _library() -> Any:
-    try:
-        import datasets
-    except ImportError as error:
-        missing = (error.name or "datasets").partition(".")[0]
-        raise UsageError(
-            f"{missing} is missing, expected the extra for datasets: pip install 'gridner[datasets]'"
-        ) from None
-    return datasets

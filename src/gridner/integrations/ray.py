@@ -21,17 +21,15 @@ from itertools import islice
 from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
-from gridner.errors import GridnerError, Notes, UsageError
+from gridner.errors import GridnerError, Notes, UsageError, needs
 from gridner.files import check_not_empty
 from gridner.formats.jsonl import from_json, line_of
 from gridner.inference.parallel import Task
 
-try:
+with needs("ray"):
     import pyarrow as pa  # type: ignore[import-untyped]
     import ray
     import ray.data
-except ImportError as missing:
-    raise UsageError(f"{missing.name} is missing, expected the extra for Ray: pip install 'gridner[ray]'") from None
 
 DOCUMENT = "document"
 TOGETHER = 64  # rows that a worker gets at a time
@@ -83,6 +81,8 @@ def predict(
         raise UsageError(f"a dataset of {', '.join(columns) or 'no columns'}, expected id and text among them")
     cores = ray.cluster_resources().get("CPU", 1.0)  # type: ignore[no-untyped-call]
     workers = workers or max(1, int(cores) - 1)
+    if workers > max(1, cores):
+        raise UsageError(f"workers is {workers:,}, expected at most {cores:,.0f}, the cores that Ray has")
     # A core is left to those who read and write: a pool that has them all would wait for its own readers for ever.
     share = math.floor(min(1.0, (cores - 1) / workers) * 1000) / 1000
     task = task or Task()

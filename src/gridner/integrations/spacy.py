@@ -18,22 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from gridner.documents import Document
-from gridner.errors import FormatError, Notes, OutputError, UsageError
+from gridner.errors import FormatError, Notes, OutputError, UsageError, needs
 from gridner.inference.checkpoint import ABOUT, ATTRIBUTION, CARD, EXPORTED, NAMES, TOKENIZER, WEIGHTS
 from gridner.inference.loading import SHIPPED, load
 from gridner.inference.recognizer import TOGETHER, Recognizer
 from gridner.integrations.spacy_docs import NAME, Whose, document_of, entities_of, put
 
-try:
+with needs("spacy"):
     import srsly  # type: ignore[import-untyped]
     from spacy.language import Language
     from spacy.tokens import Doc
     from spacy.util import raise_error
-except ImportError as error:
-    raise UsageError(
-        f"{(error.name or 'spacy').partition('.')[0]} is missing, expected the extra for spaCy: "
-        "pip install 'gridner[spacy]'"
-    ) from None
 
 SAVED, MODEL, LEXICON = "settings.json", "model", "lexicon.tsv"
 MODEL_FILES = (ABOUT, TOKENIZER, *EXPORTED, WEIGHTS, NAMES, CARD, ATTRIBUTION)

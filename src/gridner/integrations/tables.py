@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gridner.documents import Document
-from gridner.errors import Notes
+from gridner.errors import Notes, need
 from gridner.files import write_whole
-from gridner.formats.parquet import COLUMNS, arrow_batches, need, rows, schema, write
+from gridner.formats.parquet import COLUMNS, arrow_batches, rows, schema, write
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -24,13 +24,13 @@ __all__ = ["COLUMNS", "arrow_batches", "rows", "schema", "to_arrow", "to_pandas"
 def to_pandas(documents: Iterable[Document]) -> pandas.DataFrame:
     """The rows as a data frame; its columns have the same types whatever is in them."""
     types = {"start": "int64", "end": "int64", "fragments": "object", "discontinuous": "bool", "score": "float64"}
-    frame = need("pandas").DataFrame(list(rows(documents)), columns=list(COLUMNS))
+    frame = need("pandas", "table").DataFrame(list(rows(documents)), columns=list(COLUMNS))
     return frame.astype({name: types.get(name, "string") for name in COLUMNS})
 
 
 def to_arrow(documents: Iterable[Document]) -> pyarrow.Table:
     """The rows as a table of Arrow, with the columns of `schema`."""
-    return need("pyarrow").Table.from_batches(arrow_batches(documents), schema=schema())
+    return need("pyarrow", "table").Table.from_batches(arrow_batches(documents), schema=schema())
 
 
 def write_parquet(
@@ -40,7 +40,7 @@ def write_parquet(
 
     `notes` counts what the table does not carry, such as documents without entities.
     """
-    need("pyarrow")
+    need("pyarrow", "table")
     written = 0
 
     def make(part: Path) -> None:

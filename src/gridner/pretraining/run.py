@@ -29,7 +29,7 @@ from gridner.pretraining.rows import frame_of, made_rows
 from gridner.pretraining.settings import Settings
 from gridner.pretraining.shuffling import Order, groups_of
 from gridner.pretraining.text import Source, fingerprint
-from gridner.training.cpu import quick
+from gridner.training.cpu import flush_denormals
 from gridner.training.initialization import device_of, precision_of
 from gridner.training.interruption import Stop
 from gridner.training.snapshot import State, differences
@@ -66,7 +66,7 @@ def pretrain(
     device = device_of(task.device)
     first = os.environ.get("RANK", "0") == "0"
     try:
-        with alone(task.output) if first else nullcontext(), quick(device):
+        with alone(task.output) if first else nullcontext(), flush_denormals(device):
             return _pretrain(task, device, texts, identity, resume=resume, watcher=watcher, notes=notes)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):

@@ -17,7 +17,7 @@ from gridner.files import Line, Source
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats.brat import ann_of, annotated, configuration, no_names
 from gridner.formats.jsonl import from_json, line_of, to_json
-from gridner.formats.parquet import rows
+from gridner.formats.parquet import rows, spreadsheet_text
 from gridner.inference.recognizer import Recognizer
 from gridner.service.limits import Limits
 from gridner.service.problems import many
@@ -142,10 +142,10 @@ def _csv(document: Document) -> str:
     for row in rows([document]):
         writer.writerow(
             [
-                row["document"],
-                row["type"],
+                spreadsheet_text(row["document"]),
+                spreadsheet_text(row["type"]),
                 ";".join(f"{start} {end}" for start, end in row["fragments"]),
-                row["text"],
+                spreadsheet_text(row["text"]),
                 "yes" if row["discontinuous"] else "no",
                 "" if row["score"] is None else f"{row['score']:.4f}",
             ]

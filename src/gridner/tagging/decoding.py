@@ -9,9 +9,10 @@ counted. Below the caps the result is every path.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from heapq import nlargest
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from gridner.tagging.tags import Relations
 from gridner.text.sentences import Mention
 
 Candidate = tuple[float, tuple[int, ...], int]  # score, words, type
+Link = tuple[int, int, float]  # a word, the next one of a mention, score
+End = tuple[int, int, int, float]  # head, tail, type, score
 SPARSE = 250  # links × tails / words up to which walking beats sweeping (benchmarks/decode.py)
 
 
@@ -34,21 +37,45 @@ class Decoded:
 
 
 def decode(
-    relations: Relations, types: Sequence[str], *, threshold: float = 0.5, k: int = 8, limit: int = 1000
+    relations: Relations,
+    types: Sequence[str],
+    *,
+    members: Sequence[Sequence[int]] | None = None,
+    threshold: float = 0.5,
+    k: int = 8,
+    limit: int = 1000,
 ) -> Decoded:
-    """The mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all."""
+    """The mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all.
+
+    `members` has for each group of types their numbers (None: one group has all types). Each group is decoded by
+    itself, with its own links. A mention that several groups give has its best score.
+    """
     if not 0 <= threshold <= 1 or k < 1 or limit < 1:
         raise UsageError(f"threshold {threshold}, k {k}, limit {limit}: expected 0 <= threshold <= 1, k and limit >= 1")
-    heads, tails, kinds = (axis.tolist() for axis in np.nonzero(relations.ends > threshold))
-    cells = [(i, j, t) for i, j, t in zip(heads, tails, kinds, strict=True) if i <= j]
-    if not cells:
+    members = [range(len(types))] if members is None else members
+    at = np.nonzero(relations.ends > threshold)
+    ends = [(i, j, t, score) for i, j, t, score in _listed(at, relations.ends) if i <= j]
+    if not ends:
         return Decoded(())
-    starts, stops = (axis.tolist() for axis in np.nonzero(relations.links > threshold))
-    links = [(i, m) for i, m in zip(starts, stops, strict=True) if i < m]
-    if len(links) * len({j for _, j, _ in cells}) <= SPARSE * len(relations.links):
-        found = _walk(relations, cells, links, k, limit)
+    if len(members) == 1:
+        found = _decode_group(relations.links[:, :, 0], relations.ends, ends, threshold, k, limit)
     else:
-        found = _sweep(relations, threshold, k, limit)
+        found = _joined(list(_each_group(relations, members, ends, threshold, k, limit)), limit)
+    return _decoded(found, types)
+
+
+def decode_few(
+    links: Iterable[Link], ends: Iterable[End], types: Sequence[str], *, k: int = 8, limit: int = 1000
+) -> Decoded:
+    """The same from a list of relations that hold, for sentences whose grid would not fit into memory."""
+    return _decoded(_walk(list(links), list(ends), k, limit), types)
+
+
+def _listed(at: tuple[NDArray[np.intp], ...], scores: NDArray[np.floating]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(axis.tolist() for axis in at), scores[at].tolist(), strict=True)
+
+
+def _decoded(found: _Found, types: Sequence[str]) -> Decoded:
     mentions = sorted((words, types[t], score) for score, words, t in found.candidates)
     return Decoded(
         mentions=tuple(Mention(name, words, score) for words, name, score in mentions),
@@ -64,24 +91,58 @@ class _Found:
     capped_cells: int
 
 
-def _walk(
-    relations: Relations, cells: Sequence[tuple[int, int, int]], links: Sequence[tuple[int, int]], k: int, limit: int
+def _each_group(
+    relations: Relations, members: Sequence[Sequence[int]], ends: Sequence[End], threshold: float, k: int, limit: int
+) -> Iterator[_Found]:
+    """Yield what each group with head–tail cells gives."""
+    for number, own in enumerate(members):
+        place = {t: new for new, t in enumerate(own)}
+        if some := [(i, j, place[t], score) for i, j, t, score in ends if t in place]:
+            links, grid = relations.links[:, :, number], relations.ends[:, :, list(own)]
+            found = _decode_group(links, grid, some, threshold, k, limit)
+            candidates = [(score, words, own[t]) for score, words, t in found.candidates]
+            yield replace(found, candidates=candidates)
+
+
+def _joined(groups: Sequence[_Found], limit: int) -> _Found:
+    """Put together what groups give. What two give counts once, with its best score."""
+    best: dict[tuple[tuple[int, ...], int], float] = {}
+    given = 0
+    for score, words, t in (candidate for found in groups for candidate in found.candidates):
+        given += 1
+        best[words, t] = max(score, best.get((words, t), 0.0))
+    candidates = [(score, words, t) for (words, t), score in best.items()]
+    total = sum(found.total for found in groups) - given + len(candidates)
+    kept = candidates if len(candidates) <= limit else nlargest(limit, candidates)
+    return _Found(kept, total, sum(found.capped_cells for found in groups))
+
+
+def _decode_group(
+    links: NDArray[np.floating], grid: NDArray[np.floating], ends: Sequence[End], threshold: float, k: int, limit: int
 ) -> _Found:
+    """Decode with links [n, n] and head–tail relations [n, n, types], of which `ends` exceed the threshold."""
+    pairs = [(i, m, score) for i, m, score in _listed(np.nonzero(links > threshold), links) if i < m]
+    if len(pairs) * len({j for _, j, _, _ in ends}) <= SPARSE * len(links):
+        return _walk(pairs, ends, k, limit)
+    return _sweep(links, grid, threshold, k, limit)
+
+
+def _walk(links: Sequence[Link], ends: Sequence[End], k: int, limit: int) -> _Found:
     """Word by word along the links, which is quick where they are few."""
     following: dict[int, list[tuple[int, float]]] = defaultdict(list)
     before: dict[int, list[int]] = defaultdict(list)
-    for i, m in links:
-        following[i].append((m, float(relations.links[i, m])))
+    for i, m, link in links:
+        following[i].append((m, link))
         before[m].append(i)
-    by_tail: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for i, j, t in cells:
-        by_tail[j].append((i, t))
+    by_tail: dict[int, list[tuple[int, int, float]]] = defaultdict(list)
+    for i, j, t, end in ends:
+        by_tail[j].append((i, t, end))
     candidates: list[Candidate] = []
     capped = 0
     for tail, heads in by_tail.items():
-        first = min(i for i, _ in heads)
+        first = min(i for i, _, _ in heads)
         suffixes: dict[int, list[tuple[float, tuple[int, ...]]]] = {tail: [(1.0, (tail,))]}
-        paths = {tail: 1}
+        paths = {tail: 1}  # how many there are; only whether it exceeds k matters
         for word in _reaching(tail, before, first):
             found = [
                 (min(link, score), (word, *rest))
@@ -90,9 +151,8 @@ def _walk(
                 for score, rest in suffixes[m]
             ]
             suffixes[word] = found if len(found) <= k else nlargest(k, found)
-            paths[word] = sum(paths[m] for m, _ in following[word] if m in paths)
-        for head, t in heads:
-            end = float(relations.ends[head, tail, t])
+            paths[word] = min(k + 1, sum(paths[m] for m, _ in following[word] if m in paths))
+        for head, t, end in heads:
             candidates += [(min(end, score), words, t) for score, words in suffixes.get(head, ())]
             capped += paths.get(head, 0) > k
     best = candidates if len(candidates) <= limit else nlargest(limit, candidates)
@@ -111,11 +171,11 @@ def _reaching(tail: int, before: dict[int, list[int]], first: int) -> list[int]:
     return sorted(seen, reverse=True)
 
 
-def _sweep(relations: Relations, threshold: float, k: int, limit: int) -> _Found:
+def _sweep(links: NDArray[np.floating], ends: NDArray[np.floating], threshold: float, k: int, limit: int) -> _Found:
     """All tails at once with whole arrays, which is quick where links are many."""
-    n = len(relations.links)
-    links = np.where(np.triu(relations.links > threshold, 1), relations.links, 0)
-    ends = np.where(np.triu(np.ones((n, n), dtype=bool))[:, :, None] & (relations.ends > threshold), relations.ends, 0)
+    n = len(links)
+    links = np.where(np.triu(links > threshold, 1), links, 0)
+    ends = np.where(np.triu(np.ones((n, n), dtype=bool))[:, :, None] & (ends > threshold), ends, 0)
     best = np.zeros((n, n, k), dtype=links.dtype)  # [word, tail, rank]: the score of a suffix, 0 for none
     next_word = np.zeros((n, n, k), dtype=np.int32)
     next_rank = np.zeros((n, n, k), dtype=np.int32)

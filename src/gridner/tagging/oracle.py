@@ -7,12 +7,12 @@ another way than any of them: the grid is ambiguous by nature.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from gridner.documents import Document
 from gridner.errors import Notes
-from gridner.tagging.decoding import decode
-from gridner.tagging.tags import TagScheme
-from gridner.text.sentences import Alignment, align, entity_of, renumber
+from gridner.tagging.decoding import Decoded, decode_few
+from gridner.text.sentences import Alignment, Sentence, align, entity_of
 
 
 def oracle(document: Document, *, alignment: Alignment | None = None, notes: Notes | None = None) -> Document:
@@ -21,12 +21,20 @@ def oracle(document: Document, *, alignment: Alignment | None = None, notes: Not
     for number, sentence in enumerate((alignment or align(document)).sentences):
         if not sentence.mentions:
             continue
-        used = sorted({word for mention in sentence.mentions for word in mention.words})  # others have no tag
-        place = {word: number for number, word in enumerate(used)}
-        scheme = TagScheme(tuple(sorted({mention.type for mention in sentence.mentions})))
-        grid = scheme.encode([renumber(mention, place) for mention in sentence.mentions], len(used))
-        decoded = decode(scheme.relations(grid), scheme.types)
+        decoded = through_grid(sentence)
         if notes is not None and (decoded.capped_cells or decoded.capped_mentions):
             notes.add("sentence where the decoder's caps were reached", f"{document.id}: sentence {number + 1}")
-        found += [entity_of(sentence, renumber(mention, used)) for mention in decoded.mentions]
+        found += [entity_of(sentence, mention) for mention in decoded.mentions]
     return replace(document, entities=tuple(found))
+
+
+def through_grid(sentence: Sentence) -> Decoded:
+    """Return the mentions that the grid of a sentence's own mentions gives back.
+
+    Only the cells that hold a tag are kept: a sentence may have any number of words.
+    """
+    types = sorted({mention.type for mention in sentence.mentions})
+    number = {name: place for place, name in enumerate(types)}
+    links = {pair for mention in sentence.mentions for pair in pairwise(mention.words)}
+    ends = {(mention.head, mention.tail, number[mention.type]) for mention in sentence.mentions}
+    return decode_few([(*pair, 1.0) for pair in sorted(links)], [(*end, 1.0) for end in sorted(ends)], types)

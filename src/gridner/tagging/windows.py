@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -35,7 +36,7 @@ def windows(costs: Sequence[int], *, max_words: int, max_cost: int, overlap: int
 
 
 def merge(found: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator[Mention]:
-    """Mentions of the sentence from those of its windows (indices within each window), each once.
+    """Mentions of the sentence from those of its windows (in order; indices within each window), each once.
 
     A mention is taken from the window in which it is farthest from an edge; the ends of the sentence are no edges.
     """
@@ -49,7 +50,10 @@ def merge(found: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator[Mention]
 
 
 def owner(all_windows: Sequence[range], head: int, tail: int) -> range:
-    """The window that decides about words `head` to `tail`: the one in which they are farthest from an edge."""
+    """The window that decides about words `head` to `tail`: the one in which they are farthest from an edge.
+
+    The windows are in order: both their starts and their stops rise.
+    """
     last = all_windows[-1].stop
 
     def room(window: range) -> int:
@@ -57,4 +61,6 @@ def owner(all_windows: Sequence[range], head: int, tail: int) -> range:
         right = window.stop - 1 - tail if window.stop < last else last
         return min(left, right)
 
-    return max((window for window in all_windows if head in window and tail in window), key=room)
+    first = bisect_right(all_windows, tail, key=lambda window: window.stop)
+    after = bisect_right(all_windows, head, key=lambda window: window.start)
+    return max(all_windows[first:after], key=room)

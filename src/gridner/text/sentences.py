@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import pairwise
 
 from gridner.documents import Document, Entity, Fragment, check_score, check_type, extent
-from gridner.errors import InvalidError
+from gridner.errors import InvalidError, plural
 from gridner.text.splitting import split_sentences, tokenize
 
 
@@ -91,7 +91,7 @@ class Sentence:
             if mention.tail >= len(self.words):
                 raise InvalidError(
                     f"document {self.document_id}: mention {mention.type} {mention.words} is outside a sentence of "
-                    f"{len(self.words)} words"
+                    f"{plural(len(self.words), 'word')}"
                 )
 
     @property

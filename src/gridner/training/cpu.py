@@ -1,4 +1,4 @@
-"""Two settings of the machine that cost a training on a CPU most of its time where they are wrong."""
+"""Two settings of a process that cost a training on a CPU most of its time where they are wrong."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4  # the names that mallopt(3) has 
 
 
 @contextmanager
-def quick(device: torch.device) -> Iterator[None]:
-    """On a CPU: numbers too small to matter are zero while it lasts, and freed memory is kept.
+def flush_denormals(device: torch.device) -> Iterator[None]:
+    """Treat denormal numbers as zero within the context, if the device is a CPU.
 
-    Moments of AdamW that fade away become such numbers, and on them a processor is many times slower. Threads take the
-    rounding over from the one that starts them, so this comes before torch has any.
+    Moments of AdamW that fade away become denormal, and a processor is many times slower on them. Threads inherit this
+    from the thread that starts them, so enter the context before torch starts any.
     """
     if device.type != "cpu":
         yield
         return
     before = sys.float_info.min / 4 == 0
     torch.set_flush_denormal(True)
-    keep_memory()
     try:
         yield
     finally:
         torch.set_flush_denormal(before)
 
 
-def keep_memory() -> bool:
-    """Ask glibc to keep what was freed: a step asks for the same large blocks again, and page faults cost.
+def keep_freed_memory() -> bool:
+    """Ask glibc to keep freed memory: a step asks for the same large blocks again, and page faults are slow.
 
-    Whether it could be asked: other systems have no such thing, and need none.
+    This is for the whole process and cannot be undone, so only commands call it. Returns whether the system took it;
+    other systems than glibc have no such setting and need none.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt

@@ -11,9 +11,9 @@ from random import Random
 from typing import Any
 
 from gridner.config import TrainConfig
-from gridner.corpus.splits import Part
+from gridner.corpus.splits import Corpus, Part
 from gridner.documents import Document
-from gridner.errors import Notes, OutputError, UsageError
+from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.files import write_text, write_whole
 from gridner.scoring.significance import Spread, spread
 from gridner.training.loop import Watcher
@@ -29,9 +29,9 @@ def hold_out(part: Part, share: float) -> tuple[Part, Part]:
     """Two parts: the rest, and a share of the documents, at least one."""
     documents = sorted(part.documents, key=lambda document: document.id)
     if len(documents) < 2:
-        raise UsageError(f"{len(documents)} document, expected at least two to hold some out as dev")
+        raise UsageError(f"{plural(len(documents), 'document')}, expected at least two to hold some out as dev")
     if not part.types:
-        raise UsageError(f"train: no entities in {len(documents)} documents, expected some to learn from")
+        raise UsageError(f"train: no entities in {plural(len(documents), 'document')}, expected some to learn from")
     Random(SPLIT_SEED).shuffle(documents)
     count = min(len(documents) - 1, max(1, round(share * len(documents))))
     having = Counter(name for document in documents for name in _types(document))
@@ -47,6 +47,27 @@ def hold_out(part: Part, share: float) -> tuple[Part, Part]:
     return _only(part, [document for document in documents if document.id not in ids]), _only(part, held)
 
 
+def hold_out_each(corpora: Sequence[Corpus], share: float) -> list[Corpus]:
+    """The corpora with a share of the documents of each as its dev."""
+    found = []
+    for corpus in corpora:
+        rest, held = hold_out(corpus.train, share)
+        found.append(replace(corpus, train=rest, dev=held))
+    return found
+
+
+def folds_of_each(corpora: Sequence[Corpus], count: int) -> list[list[Corpus]]:
+    """For each fold the corpora, with the fold of each as its test."""
+    folds = [folds_of(corpus.train, count) for corpus in corpora]
+    return [
+        [
+            replace(corpus, train=rest, test=held)
+            for corpus, (rest, held) in zip(corpora, (one[number] for one in folds), strict=True)
+        ]
+        for number in range(count)
+    ]
+
+
 def _types(document: Document) -> set[str]:
     return {entity.type for entity in document.entities}
 
@@ -55,7 +76,9 @@ def folds_of(part: Part, count: int) -> list[tuple[Part, Part]]:
     """For each fold the rest, and the fold."""
     documents = sorted(part.documents, key=lambda document: document.id)
     if not 2 <= count <= len(documents):
-        raise UsageError(f"{count} folds of {len(documents)} documents, expected from 2 to the number of documents")
+        raise UsageError(
+            f"{count} folds of {plural(len(documents), 'document')}, expected from 2 to the number of documents"
+        )
     Random(SPLIT_SEED).shuffle(documents)
     parts = [documents[number::count] for number in range(count)]
     return [
@@ -135,7 +158,7 @@ def summary(runs: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, dict[
 
 
 def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The summary of dev and of test, as plain data."""
+    """The summary of every dev and test, as plain data."""
     return {
         part: {
             name: {
@@ -143,6 +166,10 @@ def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             }
             for name, row in summary(runs, part).items()
         }
-        for part in ("dev", "test")
-        if any(part in facts["scores"] for facts in runs.values())
+        for part in scored_parts(runs)
     }
+
+
+def scored_parts(runs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The names of the parts that runs have scores on."""
+    return list(dict.fromkeys(part for facts in runs.values() for part in facts["scores"]))

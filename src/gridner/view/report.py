@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -129,31 +130,38 @@ def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Frag
 
 def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, float]]) -> dict[Item, dict[str, Any]]:
     """The distinct entities of a sentence in text order: who has them, with which score, and of which kind they are."""
-    golds, answers = sets[0], sets[1:]
+    held = [frozenset(one) for one in sets]
+    counts = [word_counts(one) for one in sets]
+    ends = [frozenset(item.ends for item in one) for one in sets]
     found: dict[Item, dict[str, Any]] = {}
     for item in sorted(
-        {item for one in sets for item in one},
+        frozenset().union(*held),
         key=lambda item: (item.fragments[0].start, -item.fragments[-1].end, item.type, item.fragments),
     ):
-        has = sum(GOLD << number for number, one in enumerate(sets) if item in one)
+        has = sum(GOLD << number for number, one in enumerate(held) if item in one)
         about: dict[str, Any] = {"h": has}
         given = [each.get((item.type, item.fragments)) for each in scores]
         if any(score is not None for score in given):
-            about["s"] = [None if score is None else round(score, 4) for score in given]
-        owners = sets[:1] if has & GOLD else sets[1:]
-        classes = [_overlap(item, one) if item in one else None for one in owners]
+            about["s"] = [None if score is None else _few_digits(score) for score in given]
+        owners = range(1) if has & GOLD else range(1, len(sets))
+        classes = [_overlap(item, counts[number]) if item in held[number] else None for number in owners]
         about |= {"g": 1} if item.discontinuous else {}
         if any(classes):  # of a wrong one by system, as it overlaps with what each predicts
             about["o"] = classes[0] if has & GOLD else classes
-        ends = [item.ends in {other.ends for other in (golds if not has & GOLD else one)} for one in answers]
-        about["x"] = [int(right) for right in ends]
+        others = range(1, len(sets)) if has & GOLD else [0] * (len(sets) - 1)
+        about["x"] = [int(item.ends in ends[number]) for number in others]
         found[item] = about
     return found
 
 
-def _overlap(item: Item, others: Sequence[Item]) -> str | None:
-    """The class of an entity among others, itself included."""
-    counts = word_counts(others)
+def _few_digits(score: float) -> float:
+    """Return the score with four digits, unless two digits of that would not be two digits of the score itself."""
+    short = round(score, 4)
+    return short if f"{short:.2f}" == f"{score:.2f}" else score
+
+
+def _overlap(item: Item, counts: Counter[int]) -> str | None:
+    """The class of an entity among others, itself included, whose words are counted."""
     if item.discontinuous:
         return overlap_of(item, counts)
     return "overlapped" if shares_words(item, counts) else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gridner.documents import Document
+from gridner.errors import plural
 from gridner.files import write_text, write_whole
 from gridner.inference.loading import load
 from gridner.scoring.significance import Unit
@@ -25,7 +26,7 @@ class WrittenReport:
     characters: int
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.sentences:,} sentences, {self.characters / 2**20:.1f} MB"
+        return f"{self.path}: {plural(self.sentences, 'sentence')}, {self.characters / 2**20:.1f} MB"
 
 
 def write_report(

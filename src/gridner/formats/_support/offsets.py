@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from gridner.documents import Fragment, join_fragments
-from gridner.errors import FormatError, InvalidError, Notes
+from gridner.errors import FormatError, InvalidError, Notes, plural
 
 
 def check_text(said: str, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
@@ -26,7 +26,9 @@ def fragments_from(pairs: Iterable[tuple[int, int]], text: str, where: str, note
     found: list[Fragment] = []
     for start, end in sorted(pairs):
         if end > len(text):
-            raise FormatError(f"{where}: fragment {start}-{end} is past the end of the text ({len(text)} characters)")
+            raise FormatError(
+                f"{where}: fragment {start}-{end} is past the end of the text ({plural(len(text), 'character')})"
+            )
         try:
             fragment = Fragment(start, end)
         except InvalidError as error:
