@@ -88,7 +88,8 @@ def test_an_initial_or_an_abbreviation_does_not_bind_across_a_line_end(lines: li
 
 
 @pytest.mark.parametrize(
-    "text", ["Growth of E.\ncoli in broth.", "Seen by J. Smith today.", "As in Fig.\n2 and Fig. 3."]
+    "text",
+    ["Growth of E.\ncoli in broth.", "Seen by J. Smith today.", "As in Fig.\n2 and Fig. 3.", "Seen by Dr.\nA. Smith."],
 )
 def test_an_initial_or_an_abbreviation_binds_elsewhere(text: str) -> None:
     assert sentences(text) == [text]

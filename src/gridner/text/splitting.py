@@ -92,7 +92,7 @@ def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
     if word in ("cat", "no", "tab"):  # "Allergies: no. He smokes", but "cat. no. 5"
         return STARTER.match(text, match.end()) is not None or _starts_item(text, match)
     if not word or (word.lower() in NEVER_LAST and word != "ms"):  # "Ms. Li", but "500 ms. After"
-        return word.lower() not in ("", *BEFORE_NUMBERS) and _starts_item(text, match)
+        return word.lower() not in ("", *BEFORE_NUMBERS) and after.isdigit() and _starts_item(text, match)
     if word.isdigit() and match.start() - start < 8 and not text[start : match.start() - len(word)].strip("( \t-*•"):
         return False  # the number of an item
     if word.lower() in RARELY_LAST or (len(word) == 1 and word.islower()):
