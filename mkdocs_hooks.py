@@ -1,4 +1,4 @@
-"""The site has pages that are files of the repository outside docs/: links to them are the same in both."""
+"""Add files from outside docs/ to the site, so that the same links work on the site and in the repository."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent
 OUTSIDE = {
@@ -18,14 +19,15 @@ OUTSIDE = {
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add them."""
+    """Add the files to the site."""
     for path, name in OUTSIDE.items():
         files.append(File.generated(config, name, content=(ROOT / path).read_text(encoding="utf-8")))
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Let links lead there."""
+def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
+    """Point links to these files at their place on the site."""
+    depth = page.file.src_uri.count("/")
     for path, name in OUTSIDE.items():
-        markdown = markdown.replace(f"](../{path})", f"]({name})")
+        markdown = markdown.replace(f"]({'../' * (depth + 1)}{path})", f"]({'../' * depth}{name})")
     return markdown

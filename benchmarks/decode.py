@@ -83,7 +83,7 @@ def random_relations(random: np.random.Generator, words: int, density: float) ->
     """Links and ends of one type, each held with probability `density`."""
     held = random.random((words, words, 2)) < density
     scores = np.where(held, random.uniform(0.51, 1, held.shape), 0.1).astype(np.float32)
-    return Relations(links=scores[:, :, 0], ends=scores[:, :, 1:])
+    return Relations(links=scores[:, :, :1], ends=scores[:, :, 1:])
 
 
 def decode_all(grids: list[Relations]) -> list[Decoded]:
@@ -109,7 +109,7 @@ def crossover(runs: int) -> list[dict[str, Any]]:
 
 
 def _load(relations: Relations) -> float:
-    links = np.triu(relations.links > 0.5, 1).sum()
+    links = np.triu(relations.links[:, :, 0] > 0.5, 1).sum()
     tails = (np.triu(relations.ends[:, :, 0] > 0.5)).any(axis=0).sum()
     return float(links * tails / len(relations.links))
 
@@ -117,7 +117,7 @@ def _load(relations: Relations) -> float:
 def enumerate_paths(relations: Relations, threshold: float = 0.5) -> int:
     """Every path from a head to its tail, by plain recursion: how many there are."""
     words = len(relations.links)
-    after = [[m for m in range(i + 1, words) if relations.links[i, m] > threshold] for i in range(words)]
+    after = [[m for m in range(i + 1, words) if relations.links[i, m, 0] > threshold] for i in range(words)]
 
     def walk(word: int, tail: int) -> int:
         return 1 if word == tail else sum(walk(m, tail) for m in after[word] if m <= tail)
@@ -130,7 +130,7 @@ def growth(runs: int) -> list[dict[str, Any]]:
     """Full grids of one type: plain recursion against the decoder."""
     results = []
     for words in range(8, 19, 2):
-        relations = Relations(np.ones((words, words), np.float32), np.ones((words, words, 1), np.float32))
+        relations = Relations(np.ones((words, words, 1), np.float32), np.ones((words, words, 1), np.float32))
         seconds = {
             "recursion": best(partial(enumerate_paths, relations), runs),
             "decode": best(partial(decode, relations, TYPES), runs),

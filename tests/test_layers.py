@@ -18,12 +18,12 @@ BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and
 
 # What a package's modules may import of it: those to their right. * stands for all others, which import none another.
 INSIDE = {
-    "cli": "__init__ * show predict_output predict_ray evaluate train_progress inputs common",
+    "cli": "__init__ * show predict_output predict_ray evaluate train_progress train_corpora inputs common",
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
-    "service": "server app page middleware drawing requests batcher worker queue *",
+    "service": "server app page handlers middleware drawing requests batcher worker queue connections *",
     "integrations": "* spacy_docs",
     "pretraining": "__init__ run loop network rows *",
-    "training": "__init__ many_runs run loop examine objective task *",
+    "training": "__init__ many_runs run loop results examine objective task *",
     "export": "onnx *",
     "model": "trained build portable toe language_model * dropout",
     "view": "report_file report html *",

@@ -14,7 +14,7 @@ from gridner.inference.calibration import fit
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.engine import GridArrays, WordVectors
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import BONUSES, GRID, Replayed, evaluation_of, predictions, scored, settled, tuned
+from gridner.inference.tuning import BONUSES, GRID, Marked, Replayed, evaluation_of, predictions, scored, settled, tuned
 from gridner.tagging.tags import TagScheme
 from support.small import Gold, part, word_pieces
 
@@ -129,9 +129,9 @@ def test_types_that_nobody_marked_do_not_count() -> None:
             return scores
 
     both = Recognizer(Both(Gold(sentences, pieces, scheme), 1), pieces, scheme, DecodingConfig(k=50))
-    assert tuned(both, part(), types=["Sign"]).f1 > 2 * tuned(both, part()).f1
+    assert tuned(both, Marked(part(), ["Sign"])).f1 > 2 * tuned(both, part()).f1
     all_scores, _ = scored(both, part(), threshold=0.05)
-    some_scores, right = scored(both, part(), threshold=0.05, types=["Sign"])
+    some_scores, right = scored(both, Marked(part(), ["Sign"]), threshold=0.05)
     assert 0 < len(some_scores) == len(right) < len(all_scores)
 
 

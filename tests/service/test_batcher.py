@@ -53,8 +53,8 @@ def test_answers_are_those_of_the_library_whatever_the_company(recognizer: Recog
             assert ours.score == pytest.approx(theirs.score, abs=1e-4)
 
 
-def test_what_arrives_while_another_is_read_is_read_together(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_what_arrives_while_another_is_read_is_read_together() -> None:
+    reader = slow()
     metrics = Metrics()
 
     async def scene() -> None:
@@ -77,8 +77,8 @@ def load_with(recognizer: Recognizer, threshold: float) -> Recognizer:
 
 
 @pytest.mark.parametrize("long", ["A pain. " * 500, "a pain and " * 500])
-def test_a_short_request_waits_for_one_batch_of_a_long_one(recognizer: Recognizer, long: str) -> None:
-    reader = slow(recognizer, cells=1)  # a turn has one sentence
+def test_a_short_request_waits_for_one_batch_of_a_long_one(long: str) -> None:
+    reader = slow(cells=1)  # a turn has one sentence
 
     async def scene() -> None:
         batcher = Batcher(reader, Limits(), Metrics()).start()
@@ -97,8 +97,8 @@ def test_a_short_request_waits_for_one_batch_of_a_long_one(recognizer: Recognize
     asyncio.run(scene())
 
 
-def test_a_long_request_goes_on_while_short_ones_come(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_a_long_request_goes_on_while_short_ones_come() -> None:
+    reader = slow()
 
     async def scene() -> None:
         batcher = Batcher(reader, Limits(), Metrics()).start()
@@ -116,8 +116,8 @@ def test_a_long_request_goes_on_while_short_ones_come(recognizer: Recognizer) ->
     asyncio.run(scene())
 
 
-def test_long_requests_take_turns(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_long_requests_take_turns() -> None:
+    reader = slow()
 
     async def scene() -> None:
         batcher = Batcher(reader, Limits(), Metrics()).start()
@@ -135,8 +135,8 @@ def test_long_requests_take_turns(recognizer: Recognizer) -> None:
     asyncio.run(scene())
 
 
-def test_a_turn_is_bounded_by_words_however_short_the_sentences_are(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_a_turn_is_bounded_by_words_however_short_the_sentences_are() -> None:
+    reader = slow()
     reader.gate.release(1000)
     batcher = Batcher(reader, Limits(), Metrics()).start()
     asyncio.run(batcher.recognize(text("long", "No.\n\n" * 5000)))
@@ -144,8 +144,8 @@ def test_a_turn_is_bounded_by_words_however_short_the_sentences_are(recognizer: 
     assert max(map(len, reader.batches)) <= 1500
 
 
-def test_what_is_given_up_costs_no_more(recognizer: Recognizer) -> None:
-    reader = slow(recognizer, cells=1)
+def test_what_is_given_up_costs_no_more() -> None:
+    reader = slow(cells=1)
     metrics = Metrics()
 
     async def scene() -> None:
@@ -166,8 +166,8 @@ def test_what_is_given_up_costs_no_more(recognizer: Recognizer) -> None:
     assert metrics.registry.get_sample_value("gridner_queue_characters") == 0
 
 
-def test_closing_does_not_wait_for_what_is_given_up(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_closing_does_not_wait_for_what_is_given_up() -> None:
+    reader = slow()
 
     async def scene() -> None:
         batcher = Batcher(reader, Limits(), Metrics()).start()
@@ -182,8 +182,8 @@ def test_closing_does_not_wait_for_what_is_given_up(recognizer: Recognizer) -> N
     asyncio.run(scene())
 
 
-def test_stopping_answers_what_was_accepted(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_stopping_answers_what_was_accepted() -> None:
+    reader = slow()
 
     async def scene() -> None:
         batcher = Batcher(reader, Limits(), Metrics()).start()
@@ -200,8 +200,8 @@ def test_stopping_answers_what_was_accepted(recognizer: Recognizer) -> None:
     asyncio.run(scene())
 
 
-def test_a_request_that_fails_does_not_take_its_company_with_it(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_a_request_that_fails_does_not_take_its_company_with_it() -> None:
+    reader = slow()
     metrics = Metrics()
 
     async def scene() -> None:

@@ -15,6 +15,7 @@ import pytest
 from gridner.inference.recognizer import Recognizer
 from gridner.service.app import Service
 from gridner.service.limits import Limits
+from gridner.view.draw import colour_of
 from support.browser import OPTIONS, sync_api, which
 from support.serving import running
 
@@ -101,6 +102,15 @@ def test_the_slider_and_the_types_act_at_once(page: Page) -> None:
     assert 0 < entities(page) < more
     assert set(page.locator("#rows td:first-child").all_inner_texts()) == {"Sign"}
     assert not asked
+
+
+def test_types_have_their_own_colours(page: Page) -> None:
+    find(page)
+    buttons = page.locator("#legend button").all()
+    for button in buttons:
+        colour = button.evaluate("button => button.style.getPropertyValue('--colour')")
+        assert colour == f"var(--g{colour_of(button.get_attribute('data-type'))})"
+    assert len(buttons) == 2
 
 
 def test_an_entity_lights_up_all_its_pieces(page: Page) -> None:

@@ -15,7 +15,7 @@ from gridner.inference.recognizer import Recognizer
 from gridner.service import drawing
 from gridner.service.app import Service
 from gridner.service.limits import Limits
-from support.serving import running, slow
+from support.serving import quick, running, slow
 
 TEXT = "Pain in left arm and shoulder."
 BODIES: dict[str, dict[str, Any]] = {
@@ -66,8 +66,8 @@ def endless(monkeypatch: pytest.MonkeyPatch) -> Endless:
 
 
 @pytest.mark.parametrize("path", BODIES)
-def test_what_computes_is_refused_when_the_queue_is_full(recognizer: Recognizer, path: str) -> None:
-    reader = slow(recognizer)
+def test_what_computes_is_refused_when_the_queue_is_full(path: str) -> None:
+    reader = slow()
     with running(Service(recognizer=reader, limits=Limits(queue=1))) as address, ThreadPoolExecutor() as pool:
         first = pool.submit(httpx.post, f"{address}/v1/recognize", json={"text": "No pain."}, timeout=60)
         reader.began.acquire()
@@ -80,17 +80,17 @@ def test_what_computes_is_refused_when_the_queue_is_full(recognizer: Recognizer,
         assert metric(address, "gridner_queue_requests") == 0
 
 
-def test_a_drawing_has_the_time_limit_of_recognition(recognizer: Recognizer, endless: Endless) -> None:
+def test_a_drawing_has_the_time_limit_of_recognition(endless: Endless) -> None:
     body = {**BODIES["/page/draw"], "id": "endless"}
-    with running(Service(recognizer=recognizer, limits=Limits(seconds=0.5))) as address:
+    with running(Service(recognizer=quick(), limits=Limits(seconds=0.5))) as address:
         done = httpx.post(f"{address}/page/draw", json=body, timeout=60)
         assert done.status_code == 503
         assert done.json()["detail"].startswith("no answer within 0.5 seconds")
         assert endless.ended.wait(60)
 
 
-def test_a_drawing_ends_when_the_client_goes(recognizer: Recognizer, endless: Endless) -> None:
-    with running(Service(recognizer=recognizer)) as address:
+def test_a_drawing_ends_when_the_client_goes(endless: Endless) -> None:
+    with running(Service(recognizer=quick())) as address:
         with left(address, "/page/draw", {**BODIES["/page/draw"], "id": "endless"}):
             assert endless.began.wait(60)
         assert endless.ended.wait(60)
@@ -105,12 +105,12 @@ def test_a_drawing_does_not_hold_up_another(recognizer: Recognizer, endless: End
         assert endless.ended.wait(60)
 
 
-def test_what_the_client_gives_up_is_counted_apart_from_what_takes_too_long(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_what_the_client_gives_up_is_counted_apart_from_what_takes_too_long() -> None:
+    reader = slow()
     with running(Service(recognizer=reader, limits=Limits(seconds=1))) as address:
         assert httpx.post(f"{address}/v1/recognize", json={"text": "No pain."}, timeout=60).status_code == 503
         assert (metric(address, "gridner_timeouts_total"), metric(address, "gridner_cancelled_total")) == (1, 0)
-    reader = slow(recognizer)
+    reader = slow()
     with running(Service(recognizer=reader)) as address:
         with left(address, "/v1/recognize", {"text": "No pain."}):
             reader.began.acquire()
@@ -119,16 +119,16 @@ def test_what_the_client_gives_up_is_counted_apart_from_what_takes_too_long(reco
         assert metric(address, "gridner_timeouts_total") == 0
 
 
-def test_what_is_too_slow_alone_is_told_to_send_less_and_no_time_to_retry(recognizer: Recognizer) -> None:
-    with running(Service(recognizer=slow(recognizer), limits=Limits(seconds=1))) as address:
+def test_what_is_too_slow_alone_is_told_to_send_less_and_no_time_to_retry() -> None:
+    with running(Service(recognizer=slow(), limits=Limits(seconds=1))) as address:
         done = httpx.post(f"{address}/v1/recognize", json={"text": "No pain."}, timeout=60)
     assert done.status_code == 503
     assert done.json()["detail"] == "no answer within 1 second; send less text per request"
     assert "retry-after" not in done.headers
 
 
-def test_what_is_too_slow_under_load_is_told_to_retry(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_what_is_too_slow_under_load_is_told_to_retry() -> None:
+    reader = slow()
     with running(Service(recognizer=reader, limits=Limits(seconds=2))) as address, ThreadPoolExecutor() as pool:
         asked = [
             pool.submit(httpx.post, f"{address}/v1/recognize", json={"text": "No pain."}, timeout=60) for _ in range(2)
@@ -147,10 +147,10 @@ def test_what_is_too_slow_under_load_is_told_to_retry(recognizer: Recognizer) ->
         ("T{n}\tSign 0 29\n" * 4, "note.ann: annotations over 116 characters"),
     ],
 )
-def test_more_annotations_than_can_be_drawn_are_refused(recognizer: Recognizer, ann: str, said: str) -> None:
+def test_more_annotations_than_can_be_drawn_are_refused(ann: str, said: str) -> None:
     lines = "\n\n".join(line.format(n=number) for number, line in enumerate(ann.splitlines(), start=1))
     limits = Limits(annotations=10, covered=100)
-    with running(Service(recognizer=recognizer, limits=limits)) as address:
+    with running(Service(recognizer=quick(), limits=limits)) as address:
         done = httpx.post(f"{address}/page/draw", json={"text": TEXT, "id": "note", "ann": lines})
         assert done.status_code == 413
         assert done.json()["detail"].startswith(said)

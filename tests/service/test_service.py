@@ -18,7 +18,7 @@ from gridner.formats.jsonl import to_json
 from gridner.inference.recognizer import Recognizer
 from gridner.service.app import Service, create_app
 from gridner.service.limits import Limits
-from support.serving import running, slow
+from support.serving import quick, running, slow
 from support.small import TEXTS
 
 SECRET = "Patient Zbigniew Kowalczyk has pain in arm."
@@ -88,21 +88,23 @@ def test_utf16_offsets_are_those_of_javascript(client: httpx.Client, text: str) 
     [
         (b"{", 400, "not JSON"),
         (b"", 422, "the body"),
-        (b'{"text": "\xff"}', 400, ""),
-        (b"[" * 5000, 400, ""),
-        (b"[]", 422, "the body"),
+        (b'{"text": "\xff"}', 400, "not JSON (byte 10 is not UTF-8)"),
+        (b"\x1f\x8b\x08\x00", 400, "the body is compressed"),
+        (b"[" * 5000, 400, "nested too deeply"),
+        (b'{"text": "a", "threshold": %s}' % (b"9" * 5000), 400, "4300 digits"),
+        (b"[]", 422, "the body: expected an object"),
         (b"{}", 422, "expected either text or texts"),
         (b'{"text": "a", "texts": ["b"]}', 422, "expected either text or texts"),
         (b'{"text": 3}', 422, "text: "),
         (b'{"text": null}', 422, "text: "),
         (b'{"texts": []}', 422, "texts: "),
-        (b'{"texts": [3]}', 422, "texts.0"),
+        (b'{"texts": ["a", 3]}', 422, "texts.1: expected a text, or an object with an id and a text"),
         (b'{"texts": ["a", "b", "c", "d", "e", "f"]}', 413, "6 texts, expected at most 5"),
         (b'{"text": "%s"}' % (b"a" * 2001), 413, "2,001 characters, expected at most 2,000"),
         (b'{"text": "%s"}' % (b"a" * 20_000), 413, "more than 20,000 bytes"),
         (b'{"text": " \\n\\t"}', 422, "an empty document"),
         (b'{"text": ""}', 422, "an empty document"),
-        (b'{"text": "a \\ud800 b"}', 422, "lone surrogate"),
+        (b'{"text": "a \\ud800 b"}', 422, "text: character 2 is a lone surrogate, U+D800"),
         (b'{"text": "a", "threshold": "high"}', 422, "threshold"),
         (b'{"text": "a", "threshold": 1.5}', 422, "threshold"),
         (b'{"text": "a", "threshold": NaN}', 422, "threshold"),
@@ -110,7 +112,11 @@ def test_utf16_offsets_are_those_of_javascript(client: httpx.Client, text: str) 
         (b'{"text": "a", "types": []}', 422, "types"),
         (b'{"text": "a", "offsets": "bytes"}', 422, "offsets"),
         (b'{"text": "a", "treshold": 0.5}', 422, "treshold"),
-        (b'{"texts": [{"id": "", "text": "a"}]}', 422, "texts.0"),
+        (b'{"texts": [{"id": "", "text": "a"}]}', 422, "texts.0.id"),
+        (b'{"texts": [{"text": "a"}]}', 422, "texts.0.id: missing"),
+        (b'{"texts": [{"id": 3, "text": "a"}]}', 422, "texts.0.id: Input should be a valid string"),
+        (b'{"texts": [{"id": "a", "text": "a", "kind": 1}]}', 422, "texts.0.kind: unknown key"),
+        ('{"texts": [{"id": "caf\xe9", "text": "a"}]}'.encode(), 422, "texts.0.id: character 3 is U+00E9, expected pr"),
     ],
 )
 def test_wrong_bodies_are_problems_that_say_what_is_wrong(
@@ -125,6 +131,50 @@ def test_wrong_bodies_are_problems_that_say_what_is_wrong(
     assert recognize(client, text="No pain.").status_code == 200  # it lives on
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/page/draw", {"text": "a", "ann": "T1\tSign 0 1\t\ud800"}, "ann: character 12 is a lone surrogate"),
+        ("/page/draw", {"text": "a", "id": "\ud800", "ann": ""}, "id: character 0 is a lone surrogate"),
+        ("/page/draw", {"text": "\ud800"}, "text: character 0 is a lone surrogate"),
+        ("/page/grid", {"text": "\ud800", "start": 0}, "text: character 0 is a lone surrogate"),
+        ("/page/save", {"format": "csv", "document": {"id": "a", "text": "\ud800"}}, "lone surrogate"),
+        ("/page/save", {"format": "csv", "document": {"id": "a\ud800", "text": "a"}}, "expected printable text"),
+    ],
+)
+def test_half_a_character_is_refused_wherever_it_is(
+    client: httpx.Client, path: str, body: dict[str, Any], said: str
+) -> None:
+    done = client.post(path, content=json.dumps(body), headers={"Content-Type": "application/json"})
+    assert done.status_code == 422
+    assert said in done.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "said"),
+    [
+        ({}, "no Content-Type header, expected Content-Type: application/json"),
+        ({"Content-Type": "text/plain"}, "Content-Type: text/plain, expected Content-Type: application/json"),
+        (
+            {"Content-Type": "application/json", "Content-Encoding": "gzip"},
+            "Content-Encoding: gzip, expected a body that is not compressed",
+        ),
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/recognize", "/page/draw", "/page/grid", "/page/save"])
+def test_a_body_that_is_not_sent_as_json_is_refused_by_the_header(
+    client: httpx.Client, path: str, headers: dict[str, str], said: str
+) -> None:
+    done = client.post(path, content=b'{"text": "No pain."}', headers=headers)
+    assert (done.status_code, done.json()["detail"]) == (415, said)
+
+
+@pytest.mark.parametrize("kind", ["application/json; charset=utf-8", "Application/JSON", "application/vnd.ours+json"])
+def test_json_may_be_called_by_all_its_names(client: httpx.Client, kind: str) -> None:
+    done = client.post("/v1/recognize", content=b'{"text": "No pain."}', headers={"Content-Type": kind})
+    assert done.status_code == 200
+
+
 @given(st.binary(max_size=200))
 def test_no_body_brings_it_down(client: httpx.Client, body: bytes) -> None:
     done = client.post("/v1/recognize", content=body, headers={"Content-Type": "application/json"})
@@ -133,7 +183,8 @@ def test_no_body_brings_it_down(client: httpx.Client, body: bytes) -> None:
 
 
 def test_a_body_of_unknown_length_is_bounded_too(client: httpx.Client) -> None:
-    done = client.post("/v1/recognize", content=(b"x" * 1000 for _ in range(100)))
+    json_header = {"Content-Type": "application/json"}
+    done = client.post("/v1/recognize", content=(b"x" * 1000 for _ in range(100)), headers=json_header)
     assert done.status_code == 413
 
 
@@ -141,7 +192,21 @@ def test_other_paths_and_methods_are_problems(client: httpx.Client) -> None:
     assert client.get("/nowhere").status_code == 404
     assert client.get("/page/../secret").status_code == 404
     assert client.get("/page/report.html").json()["detail"].startswith("/page/report.html, expected one of")
-    assert "expected a path of /openapi.json" in client.put("/v1/recognize").json()["detail"]
+    assert client.get("/nowhere").json()["detail"] == "GET /nowhere, expected a path of /openapi.json"
+    done = client.put("/v1/recognize")
+    assert (done.status_code, done.headers["allow"]) == (405, "POST")
+    assert done.json()["detail"] == "PUT /v1/recognize, expected POST"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/healthz", "/readyz", "/metrics", "/v1/models", "/openapi.json", "/page/page.js"]
+)
+def test_what_can_be_got_has_a_head(client: httpx.Client, path: str) -> None:
+    done = client.head(path)
+    assert done.status_code == 200
+    assert done.content == b""
+    assert done.headers["content-type"] == client.get(path).headers["content-type"]
+    assert int(done.headers["content-length"]) > 10
 
 
 def test_operators_see_what_they_need(client: httpx.Client) -> None:
@@ -186,11 +251,50 @@ def test_the_token_is_asked_for(service: Service) -> None:
 
 def test_another_host_name_is_refused(service: Service) -> None:
     with running(replace(service, hosts=frozenset({"127.0.0.1", "[::1]"}))) as address:
-        assert httpx.get(f"{address}/healthz").status_code == 200
-        assert httpx.get(f"{address}/healthz", headers={"Host": "[::1]:8000"}).status_code == 200
-        done = httpx.get(f"{address}/healthz", headers={"Host": "rebound.example:80"})
+        assert httpx.get(f"{address}/v1/models").status_code == 200
+        assert httpx.get(f"{address}/v1/models", headers={"Host": "[::1]:8000"}).status_code == 200
+        done = httpx.get(f"{address}/v1/models", headers={"Host": "rebound.example:80"})
         assert done.status_code == 421
         assert "rebound.example" in done.json()["detail"]
+        assert b"no Host header, expected 127.0.0.1 or [::1]" in _raw(address, b"GET /v1/models HTTP/1.0\r\n\r\n")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_health_is_told_whatever_the_host_the_method_and_the_version(service: Service, path: str) -> None:
+    with running(replace(service, hosts=frozenset({"127.0.0.1"}), token="hush")) as address:
+        for method in ("GET", "HEAD"):
+            asked = httpx.request(method, f"{address}{path}", headers={"Host": "10.1.2.3:8000"})
+            assert asked.status_code == 200
+            assert _raw(address, f"{method} {path} HTTP/1.0\r\n\r\n".encode()).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "said"),
+    [
+        (b"nonsense\r\n\r\n", 400, b"illegal request line"),
+        (b"GET / HTTP/1.1\r\n\r\n", 400, b"Missing mandatory Host: header"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 100_000, 431, b"not HTTP/1.1"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, b"chunked"),
+    ],
+)
+def test_what_is_not_http_is_a_problem_too(client: httpx.Client, sent: bytes, status: int, said: bytes) -> None:
+    answer = _raw(str(client.base_url).rstrip("/"), sent)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert b"content-type: application/problem+json" in head
+    assert json.loads(body)["status"] == status
+    assert said in body
+
+
+def _raw(address: str, sent: bytes) -> bytes:
+    """What a connection gives until it ends."""
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(sent)
+        found = b""
+        while chunk := connection.recv(65536):
+            found += chunk
+        return found
 
 
 def test_pages_elsewhere_may_ask_only_if_they_are_named(service: Service) -> None:
@@ -202,8 +306,8 @@ def test_pages_elsewhere_may_ask_only_if_they_are_named(service: Service) -> Non
         assert "access-control-allow-origin" not in other.headers
 
 
-def test_too_much_is_told_to_come_later_and_a_client_that_goes_costs_no_more(recognizer: Recognizer) -> None:
-    reader = slow(recognizer, cells=1)
+def test_too_much_is_told_to_come_later_and_a_client_that_goes_costs_no_more() -> None:
+    reader = slow(cells=1)
     service = Service(recognizer=reader, limits=Limits(queue=1))
     with running(service) as address, ThreadPoolExecutor() as pool:
         host, port = address.removeprefix("http://").split(":")
@@ -232,8 +336,8 @@ def _until_taken(url: str) -> httpx.Response:
     return done
 
 
-def test_what_takes_too_long_is_given_up(recognizer: Recognizer) -> None:
-    reader = slow(recognizer)
+def test_what_takes_too_long_is_given_up() -> None:
+    reader = slow()
     with running(Service(recognizer=reader, limits=Limits(seconds=0.2))) as address:
         done = httpx.post(f"{address}/v1/recognize", json={"text": "No pain."})
         assert done.status_code == 503
@@ -245,13 +349,14 @@ def test_a_slow_client_is_not_waited_for(service: Service) -> None:
     with running(replace(service, limits=Limits(seconds=0.2))) as address:
         host, port = address.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port))) as slowly:
-            slowly.sendall(b"POST /v1/recognize HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+            slowly.sendall(b"POST /v1/recognize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n")
+            slowly.sendall(b"Content-Length: 100\r\n\r\n{")
             assert slowly.recv(1000).startswith(b"HTTP/1.1 408")
         assert httpx.get(f"{address}/healthz").status_code == 200
 
 
-def test_what_users_send_is_not_logged(recognizer: Recognizer, caplog: pytest.LogCaptureFixture) -> None:
-    reader = slow(recognizer)
+def test_what_users_send_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    reader = slow()
     for _ in range(4):
         reader.gate.release()
     caplog.set_level(logging.DEBUG, logger="gridner")
@@ -291,3 +396,19 @@ def test_the_application_needs_no_server_of_its_own(service: Service) -> None:
     asked = app.openapi()["components"]["schemas"]["Request"]["properties"]
     assert asked["text"]["maxLength"] == 2000
     assert asked["types"]["anyOf"][0]["items"]["enum"] == ["Drug", "Sign"]
+
+
+def test_openapi_says_where_the_token_is_wanted() -> None:
+    plain = create_app(Service(recognizer=quick())).openapi()
+    assert "security" not in plain
+    assert "securitySchemes" not in plain["components"]
+    with running(Service(recognizer=quick(), token="hush")) as address:
+        right = {"Authorization": "Bearer hush"}
+        described = httpx.get(f"{address}/openapi.json", headers=right).json()
+        (scheme,) = described["components"]["securitySchemes"]
+        assert described["components"]["securitySchemes"][scheme] == {"type": "http", "scheme": "bearer"}
+        for path, methods in described["paths"].items():
+            for method, operation in methods.items():
+                wanted = bool(operation.get("security", described["security"]))
+                done = httpx.request(method, f"{address}{path}", json={"text": "a"} if method == "post" else None)
+                assert (done.status_code == 401) == wanted

@@ -28,6 +28,7 @@ class Setting:
     maps: int = 4
     residual: Residual = "words"
     candidates: bool = False
+    groups: int = 1
 
 
 SETTINGS = {
@@ -39,6 +40,7 @@ SETTINGS = {
     "mean of layers": Setting(rounds=1, layers=2),
     "eq. 11 on the tags": Setting(residual="tags"),
     "candidates": Setting(candidates=True),
+    "candidates of three groups": Setting(candidates=True, groups=3),
     "without trem": Setting(trem=False),
     "w2ner": Setting(trem=False, chained=True, project=False),
     "w2ner with candidates": Setting(trem=False, chained=True, project=False, candidates=True),
@@ -74,7 +76,7 @@ def build(setting: Setting, dropout: float = 0.0) -> Toe:
             layers=setting.layers,
             dropout=dropout,
         ),
-        candidates=CandidateHead(width=width) if setting.candidates else None,
+        candidates=CandidateHead(width=width, groups=setting.groups) if setting.candidates else None,
         convolution=Convolution(
             width=width,
             distance_width=5,
@@ -102,7 +104,8 @@ def build(setting: Setting, dropout: float = 0.0) -> Toe:
             parameter.add_(torch.randn_like(parameter) * 0.3)
         model.eval()
         if model.candidates is not None:  # about half of the words
-            model.candidates.offset.copy_(model.candidates(model.encoder(*collate([sentence(7, seed=3)]))).mean())
+            odds = model.candidates(model.encoder(*collate([sentence(7, seed=3)])))
+            model.candidates.offset.copy_(odds.mean() if setting.groups == 1 else odds.amax(dim=(0, 1)) - 0.05)
     return model
 
 

@@ -153,7 +153,7 @@ def feed_back_to_tags(w: Weights, role: str, pooled: list[Array], first: list[Ar
 
 def is_candidate(w: Weights, word: Array) -> bool:
     hidden = gelu(linear(w, "candidates.hidden", word))
-    return bool(linear(w, "candidates.out", hidden)[0] > w["candidates.offset"])
+    return bool((linear(w, "candidates.out", hidden) > w["candidates.offset"]).any())
 
 
 def tag(

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import uvicorn
-
+from gridner.config import DecodingConfig
 from gridner.inference.recognizer import Asked, Recognizer
-from gridner.service.app import Service, create_app
+from gridner.service.app import Service
+from gridner.service.server import server_of
+from gridner.tagging.tags import TagScheme
 from gridner.text.sentences import Mention
 
 WINDOW = 100  # words of a sentence that the slow recognizer reads at a time
@@ -24,10 +25,10 @@ COMMAND = [sys.executable, "-m", "gridner", "serve", "--port", "0", "--threads",
 
 
 @contextmanager
-def running(service: Service) -> Iterator[str]:
+def running(service: Service, *, connections: int = 200, **seconds: float) -> Iterator[str]:
     """The service on a port of this machine; its address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(create_app(service), log_level="error", access_log=False))
+    server = server_of(service, connections=connections, **seconds)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:
@@ -41,10 +42,11 @@ def running(service: Service) -> Iterator[str]:
 
 
 @contextmanager
-def served(*options: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`gridner serve` as a process, on a free port; its address."""
+def served(*options: str, files: int | None = None, **environment: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`gridner serve` as a process that may open so many files, on a free port; its address."""
+    limited = [] if files is None else ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"]
     process = subprocess.Popen(
-        [*COMMAND, *options], stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
+        [*limited, *COMMAND, *options], stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
     )
     try:
         assert process.stderr is not None
@@ -93,6 +95,12 @@ class Slow(Recognizer):
         self.gate.acquire()
 
 
-def slow(like: Recognizer, **changes: Any) -> Slow:
-    """One with the pieces and tags of another."""
-    return Slow(like.engine, like.pieces, like.scheme, like.decoding, **changes)
+def slow(**changes: Any) -> Slow:
+    """One without a network."""
+    no_network: Any = None
+    return Slow(no_network, no_network, TagScheme(("Drug", "Sign")), DecodingConfig(), **changes)
+
+
+def quick() -> Slow:
+    """One that does not wait to be let through."""
+    return slow(gate=threading.Semaphore(10**9))

@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from gridner import Mention, UsageError
-from gridner.tagging.tags import TAG_SETS, Mode, TagScheme, TagSet, probabilities, shifted
+from gridner.tagging.tags import TAG_SETS, Mode, TagScheme, TagSet, TypeGroup, probabilities, shifted
 
 
 def cells(scheme: TagScheme, mentions: list[Mention], words: int) -> set[tuple[int, int, str]]:
@@ -51,6 +51,29 @@ def test_links_carry_no_type_and_ends_do(tags: TagSet, expected: tuple[str, ...]
     assert {label for _, _, label in cells(scheme, [Mention("A", (0, 2)), Mention("B", (0, 2))], 3)} == set(expected)
 
 
+GROUPS = (TypeGroup("x", ("A", "B")), TypeGroup("y", ("B", "C")))
+
+
+def test_several_groups_have_links_of_their_own() -> None:
+    scheme = TagScheme(("A", "B", "C"), groups=GROUPS)
+    ends = ("HTW:A", "HTW:B", "HTW:C", "THW:A", "THW:B", "THW:C")
+    assert scheme.labels == ("NNW@x", "NNW@y", "PNW@x", "PNW@y", *ends)
+    known = [{label for label, own in zip(scheme.labels, row, strict=True) if own} for row in scheme.known]
+    assert known[0] == {"NNW@x", "PNW@x", "HTW:A", "HTW:B", "THW:A", "THW:B"}
+    assert known[1] == {"NNW@y", "PNW@y", "HTW:B", "HTW:C", "THW:B", "THW:C"}
+    only = cells(scheme, [Mention("A", (0, 1))], 2)
+    assert only == {(0, 1, "NNW@x"), (1, 0, "PNW@x"), (0, 1, "HTW:A"), (1, 0, "THW:A")}
+    both = cells(scheme, [Mention("B", (0, 1))], 2)  # two corpora mark B
+    assert {label for _, _, label in both} == {"NNW@x", "NNW@y", "PNW@x", "PNW@y", "HTW:B", "THW:B"}
+
+
+def test_one_group_has_the_labels_of_none() -> None:
+    named, plain = TagScheme(("A", "B"), groups=(TypeGroup("x", ("A", "B")),)), TagScheme(("A", "B"))
+    assert named.labels == plain.labels
+    assert plain.known.all()
+    assert plain.members is named.members is None
+
+
 @given(
     st.sampled_from(TAG_SETS),
     st.sampled_from(["T", "L"]),
@@ -68,7 +91,7 @@ def test_gold_relations_are_the_steps_and_ends_of_the_mentions(
     scheme = TagScheme(("A", "B"), tags)
     relations = scheme.relations(scheme.encode(list(mentions), 7), links=links, ends=ends)
     steps = {pair for m in mentions for pair in zip(m.words, m.words[1:], strict=False)}
-    assert {(int(i), int(j)) for i, j in zip(*np.nonzero(relations.links), strict=True)} == steps
+    assert {(int(i), int(j)) for i, j in zip(*np.nonzero(relations.links[:, :, 0]), strict=True)} == steps
     expected = {(m.head, m.tail, "AB".index(m.type)) for m in mentions}
     assert {(int(i), int(j), int(t)) for i, j, t in zip(*np.nonzero(relations.ends), strict=True)} == expected
 
@@ -79,8 +102,8 @@ def test_mode_t_takes_the_weaker_tag_and_mode_l_the_stronger() -> None:
     grid[0, 1, 0], grid[1, 0, 1] = 0.9, 0.2  # NNW, PNW
     grid[0, 1, 2], grid[1, 0, 3] = 0.3, 0.8  # HTW, THW
     strict, loose = scheme.relations(grid, links="T", ends="T"), scheme.relations(grid, links="L", ends="L")
-    assert (strict.links[0, 1], strict.ends[0, 1, 0]) == (np.float32(0.2), np.float32(0.3))
-    assert (loose.links[0, 1], loose.ends[0, 1, 0]) == (np.float32(0.9), np.float32(0.8))
+    assert (strict.links[0, 1, 0], strict.ends[0, 1, 0]) == (np.float32(0.2), np.float32(0.3))
+    assert (loose.links[0, 1, 0], loose.ends[0, 1, 0]) == (np.float32(0.9), np.float32(0.8))
 
 
 def test_what_makes_no_sense_is_refused() -> None:
@@ -90,6 +113,11 @@ def test_what_makes_no_sense_is_refused() -> None:
         TagScheme(())
     with pytest.raises(UsageError, match="types"):
         TagScheme(("A", "A"))
+    with pytest.raises(UsageError, match="groups of types are x, x, expected each name once"):
+        TagScheme(("A",), groups=(TypeGroup("x", ("A",)), TypeGroup("x", ("A",))))
+    for groups in ((TypeGroup("x", ("A",)),), (TypeGroup("x", ("A", "B", "C")),)):
+        with pytest.raises(UsageError, match="expected all of A, B in them"):
+            TagScheme(("A", "B"), groups=groups)
     scheme = TagScheme(("A",))
     with pytest.raises(UsageError, match="type 'B'"):
         scheme.encode([Mention("B", (0,))], 1)
@@ -121,3 +149,16 @@ def test_a_shift_moves_the_threshold_to_one_half(probability: float, threshold: 
     assert 0 < found < 1
     assert (found > 0.5) == (probability > threshold) or abs(found - 0.5) < 1e-9
     assert float(shifted(np.array(threshold), threshold)) == pytest.approx(0.5)
+
+
+@given(arrays(np.float64, (3, 7), elements=st.floats(-20, 20), unique=True))
+def test_every_group_has_its_one_label(scores: NDArray[np.float64]) -> None:
+    scheme = TagScheme(("A", "B", "C"), "NNW+THW", groups=GROUPS)  # five labels and none
+    scores = scores[:, : len(scheme.labels) + 1]
+    found = probabilities(scores, one_label=True, known=scheme.known)
+    expected = np.zeros_like(found)
+    for row in scheme.known:
+        own = [*np.flatnonzero(row), -1]
+        alone = probabilities(scores[:, own], one_label=True)
+        expected[:, own[:-1]] = np.maximum(expected[:, own[:-1]], alone)
+    np.testing.assert_array_equal(found, expected)

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 
 from gridner.config import Config
-from gridner.corpus.splits import Part, part_of
+from gridner.corpus.splits import Corpus, Part, part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
 from gridner.training.data import TrainingSet, is_discontinuous
@@ -14,7 +14,9 @@ from support.small import documents, part, tiny_config, word_pieces
 def training_set(of: Part | None = None, *, notes: Notes | None = None, config: Config | None = None) -> TrainingSet:
     of = of or part()
     pieces = word_pieces(of.sentences)
-    return TrainingSet(of, pieces=pieces, config=config or tiny_config(), notes=Notes() if notes is None else notes)
+    return TrainingSet(
+        [Corpus("", of)], pieces=pieces, config=config or tiny_config(), notes=Notes() if notes is None else notes
+    )
 
 
 def test_an_epoch_has_every_example_once_in_an_order_of_its_own() -> None:
@@ -55,7 +57,7 @@ def test_coordinations_are_made_anew_each_epoch() -> None:
     pieces = word_pieces(
         part_of([*of.documents, Document("x", "and or / , but not")], notes=Notes(), name="x").sentences
     )
-    data = TrainingSet(of, pieces=pieces, config=tiny_config(coordinations=2.0), notes=Notes())
+    data = TrainingSet([Corpus("", of)], pieces=pieces, config=tiny_config(coordinations=2.0), notes=Notes())
     epochs = [[example for step in data.epoch(1, number) for example in step] for number in range(2)]
     for examples in epochs:
         assert len(examples) == 3 + 6
@@ -69,7 +71,7 @@ def test_without_anything_to_coordinate_it_is_said() -> None:
     notes = Notes()
     lone = part_of([Document("a", "rod cells", (Entity("C", (Fragment(0, 9),)),))], notes=Notes(), name="train")
     data = training_set(lone, notes=notes, config=tiny_config(coordinations=1.0))
-    assert data.made == 0
+    assert data.corpora[0].made == 0
     assert notes["no coordinations could be made from flat mentions"] == 1
 
 

@@ -211,6 +211,5 @@ def _draw(documents: Iterable[Document]) -> None:
     from gridner.cli.show import show_document
 
     console = Console(highlight=False)
-    palette: dict[str, str] = {}
     for document in documents:
-        show_document(document, console, palette)
+        show_document(document, console)

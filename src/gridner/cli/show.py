@@ -30,7 +30,20 @@ if TYPE_CHECKING:
 
     from gridner.documents import Document
 
-COLOURS = ("cyan", "magenta", "green", "yellow", "blue", "red", "bright_cyan", "bright_magenta", "bright_green")
+COLOURS = (  # those of draw.css, as they can be read on black and on white
+    "#036cff",
+    "#9a648e",
+    "#008297",
+    "#a833ff",
+    "#807800",
+    "#00866f",
+    "#dd00a2",
+    "#6873a8",
+    "#6968d8",
+    "#bf5800",
+    "#a16b00",
+    "#d100cb",
+)
 
 
 def show(
@@ -82,9 +95,8 @@ def show(
     if svg is not None:
         check_output(svg, folder=False, force=force)
     console = Console(highlight=False, record=svg is not None)
-    palette: dict[str, str] = {}
     for document in documents:
-        show_document(document, console, palette, every=every, discontinuous=discontinuous)
+        show_document(document, console, every=every, discontinuous=discontinuous)
     if svg is not None:
         picture = console.export_svg(title="gridner show", theme=MONOKAI)
         picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)  # they would be fetched
@@ -93,13 +105,11 @@ def show(
     print_notes(notes)
 
 
-def show_document(
-    document: Document, console: Console, palette: dict[str, str], *, every: bool = False, discontinuous: bool = False
-) -> None:
-    """A document's sentences with their entities; a type keeps its colour in the palette."""
+def show_document(document: Document, console: Console, *, every: bool = False, discontinuous: bool = False) -> None:
+    """Show a document's sentences with their entities."""
     from rich.text import Text
 
-    from gridner.view.draw import blocks, draw
+    from gridner.view.draw import blocks, colour_of, draw
 
     console.rule(Text(document.id, style="bold"), align="left", style="dim")
     left_out = 0
@@ -111,10 +121,7 @@ def show_document(
         for line in draw(document.text, span, entities, width=console.width):
             drawn = Text(no_wrap=True, overflow="ignore", end="\n")
             for piece in line:
-                style = (
-                    "" if piece.type is None else palette.setdefault(piece.type, COLOURS[len(palette) % len(COLOURS)])
-                )
-                drawn.append(piece.text, style=style)
+                drawn.append(piece.text, style="" if piece.type is None else COLOURS[colour_of(piece.type)])
             console.print(drawn, crop=False)
         console.print()
     if left_out:

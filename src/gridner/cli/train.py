@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,12 +31,13 @@ from gridner.cli.common import (
     sentence_progress,
 )
 from gridner.cli.evaluate import slice_label
+from gridner.cli.train_corpora import NONE, sources_of
 from gridner.cli.train_progress import Live
 from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
-    from gridner.corpus.splits import Part
+    from gridner.corpus.splits import Corpus, Part
     from gridner.training.task import Task
 
 DEV_SHARE = 0.1
@@ -47,15 +47,30 @@ def train(
     config: Annotated[
         str, typer.Argument(metavar="CONFIG", help="A TOML file, or tiny, craft, w2ner, cadec, share13, share14.")
     ],
-    train: Annotated[Path, typer.Option("--train", help="The training corpus.")],
+    train: Annotated[
+        list[str],
+        typer.Option(
+            "--train", metavar="[NAME=]PATH", help="The training corpus; several, for one model, if repeated."
+        ),
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the model.")],
     dev: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
-            "--dev", help="The corpus to choose on, or the share of the training documents to hold out; none: no dev."
+            "--dev",
+            metavar="[NAME=]PATH",
+            help="The corpus to choose on, or the share of the training documents to hold out (default: "
+            f"{DEV_SHARE}); none: no dev. One for each --train, in the same order.",
         ),
-    ] = str(DEV_SHARE),
-    test: Annotated[Path | None, typer.Option("--test", help="A corpus to score once, in the end.")] = None,
+    ] = None,
+    test: Annotated[
+        list[str] | None,
+        typer.Option("--test", metavar="[NAME=]PATH", help="A corpus to score once, in the end; likewise."),
+    ] = None,
+    weight: Annotated[
+        list[float] | None,
+        typer.Option("--weight", help="How often an epoch sees the sentences of a corpus, for each --train."),
+    ] = None,
     format: FormatOption = "auto",
     ids: IdsOption = None,
     except_ids: ExceptIdsOption = None,
@@ -80,7 +95,7 @@ def train(
     lenient: LenientOption = False,
     repair: RepairOption = False,
 ) -> None:
-    """Train a model on a corpus.
+    """Train a model on a corpus, or on several that mark different types.
 
     The folder gets the model of the best epoch on dev with its card, a log, a picture of the curves and the
     predictions. --ids and --except-ids choose among the training documents.
@@ -95,13 +110,22 @@ def train(
 
         gridner train craft --train corpus/train --dev corpus/dev --output model --resume
 
+        gridner train craft --train a/train --train b/train --dev a/dev --dev b/dev --output model --weight 1 --weight 2
+
     """
     from gridner.config import read_config
 
-    if report and dev == "none":
+    if report and dev == [NONE]:
         raise UsageError("--report with --dev none, expected dev documents to report on")
     if no_text and not report:
         raise UsageError("--no-text without --report, expected a page to leave the text out of")
+    sources = sources_of(train, dev or (), test or (), weight or (), default_share=DEV_SHARE)
+    if sources.several and (ids is not None or except_ids is not None):
+        raise UsageError(
+            "--ids or --except-ids with several --train, expected corpora of these documents alone (gridner convert)"
+        )
+    if folds is not None and (sources.dev_share is None or sources.test):
+        raise UsageError("--folds with a --dev or --test corpus, expected the folds to come from --train alone")
     changes = list(settings or [])
     if seeds is not None:
         changes.append(f"train.seeds=[{seeds}]")
@@ -109,46 +133,44 @@ def train(
     prepare_training()
     from gridner.corpus.splits import part_of
     from gridner.training.interruption import Stopped
-    from gridner.training.many_runs import folds_of, hold_out, summary, train_all
+    from gridner.training.many_runs import folds_of_each, hold_out_each, scored_parts, summary, train_all
     from gridner.training.task import Task
 
     notes = Notes()
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
     others = Reading(format, None, None, None, types, sentences, lenient, repair)
 
-    def part(path: Path, name: str, how: Reading) -> Part:
+    def part(path: Path, name: str) -> Part:
+        how = reading if name.startswith("train") else others
         return part_of(how.documents(path, notes, what="read"), notes=notes, name=name)
 
-    whole = part(train, "train", reading)
-    held: Part | None
-    share = _share(dev)
+    corpora = sources.read(part)
     names = read_lexicon(lexicon) if lexicon is not None else Lexicon()
     command = shlex.join(["gridner", *sys.argv[1:]])
-    tested = part(test, "test", others) if test is not None else None
-    task = Task(
-        config=chosen,
-        train=whole,
-        test=tested,
-        output=output,
-        init=init,
-        lexicon=names,
-        own_names=own_names,
-        split=frozenset(() if share is None else ("dev",) if folds is None else ("dev", "test")),
-        command=command,
-    )
+    share = sources.dev_share
+
+    def task(some: list[Corpus]) -> Task:
+        first, *more = some if share is None else hold_out_each(some, share)
+        return Task(
+            config=chosen,
+            train=first.train,
+            dev=first.dev,
+            test=first.test,
+            name=first.name,
+            weight=first.weight,
+            more=tuple(more),
+            output=output,
+            init=init,
+            lexicon=names,
+            own_names=own_names,
+            split=frozenset(() if share is None else ("dev",) if folds is None else ("dev", "test")),
+            command=command,
+        )
+
     if folds is None:
-        if share is not None:
-            rest, held = hold_out(whole, share)
-        else:
-            rest, held = whole, None if dev == "none" else part(Path(dev), "dev", others)
-        tasks = {"": replace(task, train=rest, dev=held)}
+        tasks = {"": task(corpora)}
     else:
-        if share is None or tested is not None:
-            raise UsageError("--folds with a --dev or --test corpus, expected the folds to come from --train alone")
-        tasks = {}
-        for number, (some, fold) in enumerate(folds_of(whole, folds), start=1):
-            rest, held = hold_out(some, share)
-            tasks[f"fold-{number}"] = replace(task, train=rest, dev=held, test=fold)
+        tasks = {f"fold-{number}": task(some) for number, some in enumerate(folds_of_each(corpora, folds), start=1)}
     main = int(os.environ.get("RANK", "0")) == 0
     alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
     again = (command if resume else f"{command} --resume") if alone else "the same command with --resume"
@@ -173,24 +195,11 @@ def train(
         raise typer.Exit(130) from None
     if not main:
         return
-    _print_scores(found, {name: summary(found, name) for name in ("dev", "test")})
+    _print_scores(found, {name: summary(found, name) for name in scored_parts(found)})
     _print_notes(of_runs)
     if report:
         _write_reports(output, found, tasks, no_text=no_text)
     typer.echo(f"the model is in {output}" if len(found) == 1 else f"the models are in {output}", err=True)
-
-
-def _share(dev: str) -> float | None:
-    """The share of the documents, or None if it is a path or "none"."""
-    if dev == "none" or Path(dev).exists():
-        return None
-    try:
-        share = float(dev)
-    except ValueError:
-        return None
-    if not 0 < share < 1:
-        raise UsageError(f"--dev {dev}, expected a corpus or a share of the documents such as 0.1")
-    return share
 
 
 def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task], *, no_text: bool) -> None:
@@ -200,21 +209,22 @@ def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task],
 
     for run in runs:
         task = next(task for name, task in tasks.items() if run == name or not name or run.startswith(f"{name}/"))
-        folder, golds = output / run, task.dev.documents if task.dev is not None else ()
-        known = {document.id: document.text for document in golds}
-        found = [answer for _, answer in pair(golds, read(folder / "dev.jsonl", texts=known))]
-        with sentence_progress("grids") as each:
-            written = write_report(
-                folder / "report.html",
-                golds,
-                {"dev": found},
-                title=f"{folder.name} on dev",
-                no_text=no_text,
-                model=folder,
-                force=True,
-                each=each,
-            )
-        typer.echo(str(written), err=True)
+        folder = output / run
+        for name, corpus, dev in task.each_part("dev"):
+            known = {document.id: document.text for document in dev.documents}
+            found = [answer for _, answer in pair(dev.documents, read(folder / f"{name}.jsonl", texts=known))]
+            with sentence_progress("grids") as each:
+                written = write_report(
+                    folder / (f"report-{corpus.name}.html" if task.more else "report.html"),
+                    dev.documents,
+                    {name: found},
+                    title=f"{folder.name} on {name}",
+                    no_text=no_text,
+                    model=folder,
+                    force=True,
+                    each=each,
+                )
+            typer.echo(str(written), err=True)
 
 
 def _print_notes(of_runs: Mapping[str, Notes]) -> None:

@@ -73,8 +73,8 @@ def tune(
     from gridner.files import check_output, write_text, write_whole
     from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
     from gridner.inference.loading import SHIPPED, load
-    from gridner.inference.model_card import card_of
-    from gridner.inference.tuning import Replayed, answers, as_trained, evaluation_of, predictions, settled
+    from gridner.inference.model_card import card_of, kind_of
+    from gridner.inference.tuning import Marked, Replayed, answers, as_trained, evaluation_of, predictions, settled
     from gridner.scoring.serialization import evaluation_json
 
     folder = SHIPPED if model is None else model
@@ -87,7 +87,7 @@ def tune(
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
     part = part_of(reading.documents(dev, notes, what="read"), notes=notes, name="dev")
     _check_types(part, checkpoint.types, dev)
-    only = frozenset(part.types if types is not None else checkpoint.types)
+    marked = Marked(part, part.types if types is not None else checkpoint.types)
     if lacking := sorted(set(checkpoint.types) - set(part.types)):
         what = "left out" if types is not None else "what is found counts as wrong; --types leaves it out"
         for name in lacking:
@@ -95,19 +95,16 @@ def tune(
     recognizer.engine = Replayed(recognizer.engine)
 
     def score(recognizer: Recognizer) -> tuple[list[Document], Evaluation]:
-        found = [
-            replace(document, entities=tuple(entity for entity in document.entities if entity.type in only))
-            for document in predictions(recognizer, part)
-        ]
+        found = marked.only(predictions(recognizer, part))
         return found, evaluation_of(part, found)
 
     _, before = score(replace(recognizer, lexicon=checkpoint.lexicon))
     checkpoint = as_trained(replace(checkpoint, lexicon=recognizer.lexicon))
     recognizer = replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration)
-    checkpoint, meaning = settled(checkpoint, recognizer, part, notes=notes, types=only)
+    checkpoint, meaning = settled(checkpoint, recognizer, marked, notes=notes)
     found, after = score(replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration))
     facts = dict(checkpoint.training)
-    data = {name: about for name, about in facts.get("data", {}).items() if name == "train"}
+    data = {name: about for name, about in facts.get("data", {}).items() if kind_of(name) == "train"}
     facts |= {
         "tuned": [*facts.get("tuned", []), shlex.join(["gridner", *sys.argv[1:]])],
         "data": {**data, "dev": part.about()},

@@ -1,4 +1,4 @@
-"""A part of a corpus, train, dev or test: documents with their sentences and mentions."""
+"""A corpus and its parts, train, dev and test: documents with their sentences and mentions."""
 
 from __future__ import annotations
 
@@ -43,18 +43,31 @@ class Part:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What a model learns from and is scored on. The types of train are those that the corpus marks."""
+
+    name: str
+    train: Part
+    dev: Part | None = None
+    test: Part | None = None
+    weight: float = 1.0  # how often an epoch sees its sentences
+
+
 def part_of(documents: Iterable[Document], *, notes: Notes, name: str) -> Part:
     """Documents with their sentences and mentions. Entities that words or sentences cut are counted.
 
-    Those of train are in the order of their ids, so that a training does not depend on how they came.
+    Those of train (or "train-" and the name of a corpus) are in the order of their ids, so that a training does not
+    depend on how they came.
     """
-    documents = sorted(documents, key=lambda document: document.id) if name == "train" else documents
+    train = name.partition("-")[0] == "train"
+    documents = sorted(documents, key=lambda document: document.id) if train else documents
     kept: list[Document] = []
     sentences: list[Sentence] = []
     for document in documents:
         aligned = align(document)
         for entity, why in aligned.cut:
-            what = "left out of training" if name == "train" else "counts as missed"
+            what = "left out of training" if train else "counts as missed"
             notes.add(f"{name}: entity that {why.value}, {what}", f"{document.id}: {entity.type}")
         kept.append(document)
         sentences += aligned.sentences

@@ -68,7 +68,7 @@ class Contender:
                 odds = [
                     row[:length]
                     for batch in self._batches(self.words)
-                    for row, length in zip(head(self.network.encoder(*batch)), batch.lengths, strict=True)
+                    for row, length in zip(head(self.network.encoder(*batch)).squeeze(-1), batch.lengths, strict=True)
                 ]
                 head.offset.fill_(float(np.quantile(torch.cat(odds).numpy(), 1 - CANDIDATES)))
 

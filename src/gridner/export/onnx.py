@@ -102,7 +102,7 @@ class _Reader(nn.Module):
         words = self.context(self.encoder.pool(pieces, piece_mask, word_pieces), lengths)
         if self.candidates is None:
             return words, torch.ones_like(words[..., 0])
-        return words, self.candidates(words) - self.candidates.offset
+        return words, self.candidates.excess(self.candidates(words))
 
 
 class _Tagger(nn.Module):

@@ -23,9 +23,9 @@ from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import FormatError, OutputError, UsageError
 from gridner.inference.batches import Pieces
 from gridner.inference.calibration import Calibration
-from gridner.tagging.tags import TagScheme
+from gridner.tagging.tags import TagScheme, TypeGroup
 
-FORMAT = 2  # of the directory
+FORMAT, GROUPED = 2, 3  # of the directory, and where its types are in several groups
 TASK = "discontinuous-ner"
 ABOUT, TOKENIZER, CARD = "gridner.json", "tokenizer.json", "README.md"
 WEIGHTS = "model.safetensors"
@@ -49,6 +49,7 @@ class Checkpoint:
     exported: bool = False  # to ONNX
     int8: bool = False  # an exported network of 8 bits
     lexicon: Lexicon = field(default_factory=Lexicon)
+    groups: tuple[TypeGroup, ...] = ()  # of types, with the names of the corpora that mark them; none: one group
 
     @property
     def network(self) -> tuple[str, ...]:
@@ -58,7 +59,7 @@ class Checkpoint:
     @property
     def scheme(self) -> TagScheme:
         """Its tags."""
-        return TagScheme(self.types, self.config.model.tags)
+        return TagScheme(self.types, self.config.model.tags, self.groups)
 
 
 def write_checkpoint(
@@ -86,10 +87,11 @@ def write_checkpoint(
             parts[NAMES].write_text(checkpoint.lexicon.to_text(), encoding="utf-8")
         parts[CARD].write_text(card, encoding="utf-8")
         about = {
-            "format": FORMAT,
+            "format": GROUPED if checkpoint.groups else FORMAT,
             "task": TASK,
             "gridner": checkpoint.version,
             "types": list(checkpoint.types),
+            **({"groups": [asdict(group) for group in checkpoint.groups]} if checkpoint.groups else {}),
             "max_pieces": checkpoint.max_pieces,
             "config": checkpoint.config.to_dict(),
             "language_model": dict(checkpoint.language_model),
@@ -125,6 +127,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
     checkpoint = Checkpoint(
         config=config_from(about["config"], f"{where}, written by gridner {about['gridner']}"),
         types=tuple(about["types"]),
+        groups=_groups(about, where),
         language_model=about["language_model"],
         max_pieces=about["max_pieces"],
         training=about.get("training", {}),
@@ -156,7 +159,7 @@ def _about(folder: Path) -> dict[str, Any]:
         raise FormatError(f"{path}: {str(error)[:120]}, expected JSON") from None
     if not isinstance(about, dict) or "format" not in about:
         raise FormatError(f"{path}: no format, expected that of a gridner model")
-    if about["format"] != FORMAT:
+    if about["format"] not in (FORMAT, GROUPED):
         by = f" (written by gridner {about.get('gridner')})" if about.get("gridner") else ""
         raise FormatError(f"{path}: format {about['format']!r}{by}, expected {FORMAT}; use that version or train again")
     if about.get("task") != TASK:
@@ -183,6 +186,15 @@ def _about(folder: Path) -> dict[str, Any]:
     if not about["types"] or not all(isinstance(name, str) for name in about["types"]):
         raise FormatError(f"{path}: types are {about['types']!r:.40}, expected names")
     return about
+
+
+def _groups(about: Mapping[str, Any], where: str) -> tuple[TypeGroup, ...]:
+    """The groups of types; none in a model with one."""
+    try:
+        groups = tuple(TypeGroup(str(one["name"]), tuple(map(str, one["types"]))) for one in about.get("groups", ()))
+        return TagScheme(tuple(about["types"]), groups=groups).groups if groups else ()
+    except (TypeError, KeyError, UsageError) as error:
+        raise FormatError(f"{where}: groups are {about.get('groups')!r:.80} ({error!s:.120})") from None
 
 
 def _lexicon(path: Path) -> Lexicon:

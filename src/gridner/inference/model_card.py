@@ -17,6 +17,11 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in VERSIONS}}
 
 
+def kind_of(part: str) -> str:
+    """Return train, dev or test for the name of a part, which ends with that of its corpus if there are several."""
+    return part.partition("-")[0]
+
+
 def card_of(checkpoint: Checkpoint) -> str:
     """The card, in Markdown with the hub's header."""
     training, model = checkpoint.training, checkpoint.config.model
@@ -44,6 +49,8 @@ def card_of(checkpoint: Checkpoint) -> str:
     for name, about in training["data"].items():
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in about["types"].items())
         lines += ["", f"Entities of {name} by type: {kinds}."]
+    if checkpoint.groups:
+        lines += ["", "## Where the types come from", "", *_origins(checkpoint)]
     if training.get("lexicon"):
         names = ", ".join(f"{kind} {count:,}" for kind, count in training["lexicon"]["names"].items())
         bonus = checkpoint.config.decoding.name_bonus
@@ -53,18 +60,19 @@ def card_of(checkpoint: Checkpoint) -> str:
     if training.get("reliability"):
         lines += ["", "## What a score means", "", *_reliability(training["reliability"]["calibrated"])]
     decoding = checkpoint.config.decoding
+    has_dev = any(kind_of(name) == "dev" for name in training["scores"])
     if training.get("tuned"):
         lines += [
             "",
             "The second command chose thresholds, names and calibration anew, on these dev documents.",
         ]
-    if checkpoint.config.train.tune_thresholds and "dev" in training["scores"]:
+    if checkpoint.config.train.tune_thresholds and has_dev:
         lines += [
             "",
             f"Thresholds were chosen on dev: links {decoding.link_threshold}, head and tail {decoding.end_threshold}. "
             "So the epoch and the thresholds suit dev; another corpus will score lower.",
         ]
-    elif "dev" in training["scores"]:
+    elif has_dev:
         lines += ["", "The epoch was chosen on dev, so another corpus will score lower."]
     if training["notes"]:
         lines += ["", "## What was left out or changed", ""]
@@ -86,6 +94,22 @@ def _made(training: Mapping[str, Any]) -> list[str]:
         lines += ["", "Thresholds, names and calibration were then chosen anew, on the dev documents named here."]
     commands = [*([training["command"]] if "command" in training else []), *training.get("tuned", [])]
     return [*lines, *(["", "```sh", *commands, "```"] if commands else [])]
+
+
+def _origins(checkpoint: Checkpoint) -> list[str]:
+    """A row for each corpus of several: what it marks, and how often an epoch saw it."""
+    lines = [
+        "Each corpus taught only the types that it marks, with links of their own, and is scored on these.",
+        "",
+        "| corpus | weight | types |",
+        "|---|---|---|",
+    ]
+    for group in checkpoint.groups:
+        about = checkpoint.training["data"].get(f"train-{group.name}", {})
+        counts = about.get("types", {})
+        types = ", ".join(f"{name} {counts[name]:,}" if name in counts else name for name in group.types)
+        lines.append(f"| {group.name} | {checkpoint.training.get('weights', {}).get(group.name, 1):g} | {types} |")
+    return lines
 
 
 def _reliability(rows: list[dict[str, float]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,31 @@ def about_model(folder: Path) -> dict[str, Any]:
     """Engine, types, settings and scores of the model in a folder."""
     checkpoint, _ = read_checkpoint(folder)
     settings, training = checkpoint.config.to_dict(), checkpoint.training
-    dev = training.get("scores", {}).get("dev", {}).get("exact", {})
     size = sum((folder / name).stat().st_size for name in checkpoint.network)
     return {
         "engine": ("ONNX Runtime" if checkpoint.exported else "torch") + ", int8" * checkpoint.int8,
         "files": f"{', '.join(checkpoint.network)}, {size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
         "types": list(checkpoint.types),
+        **(
+            {"types by corpus": {group.name: ", ".join(group.types) for group in checkpoint.groups}}
+            if checkpoint.groups
+            else {}
+        ),
         "names": len(checkpoint.lexicon),
         "pieces at most": checkpoint.max_pieces,
         "model": settings["model"],
         "decoding": settings["decoding"],
-        "dev F1": {name: round(100 * dev[name]["f1"], 2) for name in ("all", "discontinuous") if name in dev},
+        "dev F1": _dev_f1(training.get("scores", {})),
     }
+
+
+def _dev_f1(scores: Mapping[str, Any]) -> dict[str, float]:
+    """The F1 of all and of discontinuous entities on dev, with the name of the corpus if there are several."""
+    found = {}
+    for part, score in scores.items():
+        kind, _, corpus = part.partition("-")
+        for name in ("all", "discontinuous") if kind == "dev" else ():
+            if name in score["exact"]:
+                found[f"{corpus} {name}".strip()] = round(100 * score["exact"][name]["f1"], 2)
+    return found

@@ -180,16 +180,20 @@ class Recognizer:
     def decode(self, window: Window, *, threshold: float | None = None) -> Decoded:
         """The mentions of a window, by the words of its grid, with scores that are not calibrated yet."""
         settings = self.decoding
-        relations = favoured(window.relations, window.names, settings.name_bonus)
+        members = self.scheme.members
+        relations = favoured(window.relations, window.names, settings.name_bonus, members=members)
         relations = Relations(
             shifted(relations.links, settings.link_threshold), shifted(relations.ends, settings.end_threshold)
         )
         least = self.calibration.score_for(settings.threshold if threshold is None else threshold)
-        return decode(relations, self.scheme.types, threshold=least, k=settings.k, limit=settings.limit)
+        return decode(
+            relations, self.scheme.types, members=members, threshold=least, k=settings.k, limit=settings.limit
+        )
 
     def windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[Window]:
         """The relations of every window of every sentence, in batches of similar length; `notes` has one for each."""
         settings = self.decoding
+        known = self.scheme.known if self.one_label else None
         parts = self.parts(sentences, notes=notes)
         for place, grid in score_sentences(
             self.engine,
@@ -200,7 +204,7 @@ class Recognizer:
         ):
             part = parts[place]
             if grid.candidates:
-                tags = probabilities(grid.scores, one_label=self.one_label)
+                tags = probabilities(grid.scores, one_label=self.one_label, known=known)
             else:
                 tags = np.zeros((0, 0, len(self.scheme.labels)))
             relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)

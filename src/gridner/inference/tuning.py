@@ -7,7 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,24 @@ BONUSES = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0)  # likewise, of name
 LOWEST = 0.05  # score of the entities that scores are calibrated on
 NOTHING = np.empty((0, 0, 0))
 Key = tuple[str, tuple[Fragment, ...]]
+
+
+class Marked(NamedTuple):
+    """Documents and the types that they mark: what is found there of other types does not count."""
+
+    part: Part
+    types: Collection[str] | None = None  # all
+
+    def counts(self, type: str) -> bool:
+        """Whether an entity of this type counts."""
+        return self.types is None or type in self.types
+
+    def only(self, documents: Iterable[Document]) -> list[Document]:
+        """Return documents with the entities that count."""
+        return [
+            replace(document, entities=tuple(entity for entity in document.entities if self.counts(entity.type)))
+            for document in documents
+        ]
 
 
 def predictions(recognizer: Recognizer, part: Part, *, notes: Notes | None = None) -> list[Document]:
@@ -105,18 +123,19 @@ class Tuned:
     f1: float
 
 
-def tuned(recognizer: Recognizer, part: Part, *, types: Collection[str] | None = None) -> Tuned:
-    """What names add and the thresholds of links and of head and tail, as they give the best F1 on the documents.
+def tuned(recognizer: Recognizer, *parts: Part | Marked) -> Tuned:
+    """What names add and the thresholds of links and of head and tail, as they give the best F1 on all documents.
 
-    Among equals the least bonus and the thresholds nearest to 0.5. A bonus of 0 stays. `types`: those that count, if
-    not all.
+    Among equals the least bonus and the thresholds nearest to 0.5. A bonus of 0 stays.
     """
     settings = recognizer.decoding
     threshold = recognizer.calibration.score_for(settings.threshold)
-    gold = sum(len({_key(document, entity) for entity in document.entities}) for document in part.documents)
+    marked = _marked(parts)
+    documents = [document for one in marked for document in one.part.documents]
+    gold = sum(len({_key(document, entity) for entity in document.entities}) for document in documents)
     pairs = sorted(((a, b) for a in GRID for b in GRID), key=lambda pair: abs(pair[0] - 0.5) + abs(pair[1] - 0.5))
     best = Tuned(settings, -1.0)
-    for bonus, (link, end, right) in _candidates(recognizer, part, types).items():
+    for bonus, (link, end, right) in _candidates(recognizer, marked).items():
         for a, b in pairs:
             kept = (link > _cut(a, threshold)) & (end > _cut(b, threshold))
             f1 = 2 * int(right[kept].sum()) / max(1, int(kept.sum()) + gold)
@@ -142,24 +161,22 @@ def as_trained(checkpoint: Checkpoint) -> Checkpoint:
 def settled(
     checkpoint: Checkpoint,
     recognizer: Recognizer,
-    part: Part,
-    *,
+    *parts: Part | Marked,
     notes: Notes,
-    types: Collection[str] | None = None,
 ) -> tuple[Checkpoint, dict[str, Any]]:
     """A model with the decoding settings and the calibration that suit documents best, and what its scores mean there.
 
     Its own settings say whether either is asked for. Calibrated scores change nothing in what is found by default.
-    The engine is asked for each batch several times: `Replayed` spares it that. `types`: those that count, if not all.
+    The engine is asked for each batch several times: `Replayed` spares it that.
     """
     config = checkpoint.config
     if config.train.tune_thresholds:
-        recognizer = replace(recognizer, decoding=tuned(recognizer, part, types=types).decoding)
+        recognizer = replace(recognizer, decoding=tuned(recognizer, *parts).decoding)
         config = replace(config, decoding=recognizer.decoding)
         checkpoint = replace(checkpoint, config=config)
     if not config.train.calibrate:
         return checkpoint, {}
-    scores, right = scored(recognizer, part, threshold=LOWEST, types=types)
+    scores, right = scored(recognizer, *parts, threshold=LOWEST)
     calibration = fit(scores, right, lowest=LOWEST)
     if calibration is None:
         notes.add("too few entities found on dev to calibrate scores", plural(len(scores), "entity"))
@@ -172,19 +189,22 @@ def settled(
     )
 
 
-def scored(
-    recognizer: Recognizer, part: Part, *, threshold: float, types: Collection[str] | None = None
-) -> tuple[list[float], list[bool]]:
+def scored(recognizer: Recognizer, *parts: Part | Marked, threshold: float) -> tuple[list[float], list[bool]]:
     """The scores of all entities above a threshold, and which of them are right."""
     lenient = replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
     scores, right = [], []
-    for gold, answer in zip(part.documents, predictions(lenient, part), strict=True):
-        keys = {_key(gold, entity) for entity in gold.entities}
-        for entity in answer.entities:
-            if types is None or entity.type in types:
+    for marked in _marked(parts):
+        found = marked.only(predictions(lenient, marked.part))
+        for gold, answer in zip(marked.part.documents, found, strict=True):
+            keys = {_key(gold, entity) for entity in gold.entities}
+            for entity in answer.entities:
                 scores.append(entity.score or 0.0)
                 right.append(_key(gold, entity) in keys)
     return scores, right
+
+
+def _marked(parts: Iterable[Part | Marked]) -> list[Marked]:
+    return [part if isinstance(part, Marked) else Marked(part) for part in parts]
 
 
 def answers(documents: Sequence[Document]) -> str:
@@ -200,30 +220,30 @@ def answers(documents: Sequence[Document]) -> str:
 
 
 def _candidates(
-    recognizer: Recognizer, part: Part, types: Collection[str] | None
+    recognizer: Recognizer, marked: Sequence[Marked]
 ) -> dict[float, tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]]:
     """For each bonus, of every mention at the lowest thresholds: weakest link, head–tail relation, whether it is right.
 
     A mention is found at (link, end) if these exceed them. (The decoder's caps are on the best, so they leave out none
     that matter.) What has no names is decoded once.
     """
-    golds = {document.id: {_key(document, entity) for entity in document.entities} for document in part.documents}
-    texts = {document.id: document for document in part.documents}
     bonuses = BONUSES if recognizer.lexicon and recognizer.decoding.name_bonus else (recognizer.decoding.name_bonus,)
     rows: dict[float, list[tuple[float, float, bool]]] = {bonus: [] for bonus in bonuses}
     named = False
-    for window, sentence, ranges in _windows(recognizer, part):
-        named |= bool(window.names)
-        found: list[tuple[float, float, bool]] = []
-        for number, bonus in enumerate(bonuses):
-            if number == 0 or window.names:
-                found = []
-                for mention, link, end in _lenient(recognizer, window, bonus):
-                    if owner(ranges, mention.head, mention.tail) == window.words:
-                        key = _key(texts[sentence.document_id], entity_of(sentence, mention))
-                        if types is None or mention.type in types:
+    for one in marked:
+        documents = {document.id: document for document in one.part.documents}
+        golds = {name: {_key(document, entity) for entity in document.entities} for name, document in documents.items()}
+        for window, sentence, ranges in _windows(recognizer, one.part):
+            named |= bool(window.names)
+            found: list[tuple[float, float, bool]] = []
+            for number, bonus in enumerate(bonuses):
+                if number == 0 or window.names:
+                    found = []
+                    for mention, link, end in _lenient(recognizer, window, bonus):
+                        if owner(ranges, mention.head, mention.tail) == window.words and one.counts(mention.type):
+                            key = _key(documents[sentence.document_id], entity_of(sentence, mention))
                             found.append((link, end, key in golds[sentence.document_id]))
-            rows[bonus] += found
+                rows[bonus] += found
     if not named:  # any bonus gives the same: that of the settings stays
         rows = {recognizer.decoding.name_bonus: next(iter(rows.values()))}
     tables = {bonus: np.array(some, dtype=np.float64).reshape(-1, 3) for bonus, some in rows.items()}
@@ -246,10 +266,12 @@ def _lenient(recognizer: Recognizer, window: Window, bonus: float) -> Iterator[t
     """The mentions of a window at the lowest thresholds, by the sentence's words: weakest link and end relation."""
     types, settings = recognizer.scheme.types, recognizer.decoding
     lowest = _cut(GRID[0], recognizer.calibration.score_for(settings.threshold))
-    relations = favoured(window.relations, window.names, bonus)
+    members = recognizer.scheme.members
+    relations = favoured(window.relations, window.names, bonus, members=members)
     links, ends = relations.links, relations.ends
     sure = Relations(links, (ends > lowest).astype(ends.dtype))  # so that scores are those of the links
-    for mention in decode(sure, types, threshold=lowest, k=settings.k, limit=settings.limit).mentions:
+    decoded = decode(sure, types, members=members, threshold=lowest, k=settings.k, limit=settings.limit)
+    for mention in decoded.mentions:
         end = float(ends[mention.head, mention.tail, types.index(mention.type)])
         moved = replace(mention, words=tuple(window.words.start + word for word in window.mention(mention).words))
         yield moved, mention.score or 0.0, end

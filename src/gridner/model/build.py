@@ -16,8 +16,8 @@ from gridner.model.trem import Trem
 START = -5.0  # of every tag's score: almost no cell has a tag, and a network that starts from there learns sooner
 
 
-def build(config: ModelConfig, *, language_model: nn.Module, labels: int) -> Toe:
-    """The network for so many labels. W2NER has one score more, for "none"."""
+def build(config: ModelConfig, *, language_model: nn.Module, labels: int, groups: int = 1) -> Toe:
+    """The network for so many labels and groups of types. W2NER has one score more, for "none"."""
     there = getattr(language_model.config, "num_hidden_layers", config.layers)
     if config.layers > there:
         raise UsageError(f"model.layers is {config.layers}, expected at most {there}: the encoder has no more")
@@ -47,7 +47,7 @@ def build(config: ModelConfig, *, language_model: nn.Module, labels: int) -> Toe
         encoder=Encoder(
             language_model=language_model, width=config.width, layers=config.layers, dropout=config.word_dropout
         ),
-        candidates=CandidateHead(width=config.width) if config.candidates else None,
+        candidates=CandidateHead(width=config.width, groups=groups) if config.candidates else None,
         convolution=Convolution(
             width=config.width,
             distance_width=config.distance_width,

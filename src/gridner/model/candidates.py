@@ -20,23 +20,31 @@ FIRST = 1000.0  # added to the rank of words that are to be candidates
 
 
 class CandidateHead(nn.Module):
-    """Word vectors → the log-odds that a word is part of an entity.
+    """Word vectors → the log-odds that a word is part of an entity, for each group of types.
 
-    `offset` is the log-odds at which a word becomes a candidate. It is chosen on dev and belongs to the weights.
+    `offset` has the log-odds at which a word becomes a candidate: one number, or one for each of several groups. It is
+    chosen on dev and belongs to the weights.
     """
 
     offset: Tensor
 
-    def __init__(self, *, width: int) -> None:
+    def __init__(self, *, width: int, groups: int = 1) -> None:
         super().__init__()
         self.hidden = nn.Linear(width, HIDDEN)
-        self.out = nn.Linear(HIDDEN, 1)
-        self.register_buffer("offset", torch.tensor(math.log(START_THRESHOLD / (1 - START_THRESHOLD))))
+        self.out = nn.Linear(HIDDEN, groups)
+        start = math.log(START_THRESHOLD / (1 - START_THRESHOLD))
+        self.register_buffer("offset", torch.full((groups,) if groups > 1 else (), start))
 
     def forward(self, words: Tensor) -> Tensor:
-        """Words H [B, n, width] give log-odds [B, n]."""
-        odds: Tensor = self.out(functional.gelu(self.hidden(words))).squeeze(-1)
+        """Words H [B, n, width] give log-odds [B, n, groups]."""
+        odds: Tensor = self.out(functional.gelu(self.hidden(words)))
         return odds
+
+    def excess(self, log_odds: Tensor) -> Tensor:
+        """Return how far the log-odds [B, n, groups] exceed the offset in the group where they do most [B, n]."""
+        if log_odds.shape[-1] == 1:
+            return log_odds.squeeze(-1) - self.offset
+        return (log_odds - self.offset).amax(dim=-1)
 
 
 class Candidates(NamedTuple):

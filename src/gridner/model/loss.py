@@ -7,31 +7,41 @@ from torch import Tensor
 from torch.nn import functional
 
 
-def cell_loss(scores: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
+def cell_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor | None = None) -> Tensor:
     """The sum of the loss over the real cells; divide it by their number, sum of lengths².
 
     Scores and gold are [B, n, n, labels], gold boolean. For a cell with scores y and gold tags P the loss is
-    log(1 + Σ_{l ∉ P} e^{y_l}) + log(1 + Σ_{l ∈ P} e^{−y_l}).
+    log(1 + Σ_{l ∉ P} e^{y_l}) + log(1 + Σ_{l ∈ P} e^{−y_l}). Where a sentence says nothing about some labels, `known`
+    [B, labels] says which it knows; the others are in neither sum.
     """
     cells = _real_cells(scores, lengths)
     y, tags = scores[cells], gold[cells]  # [real cells, labels]
-    absent = torch.cat((y.masked_fill(tags, -torch.inf), y.new_zeros(len(y), 1)), dim=-1).logsumexp(dim=-1)
+    left_out = tags
+    if known is not None:
+        own = _of_cells(known, cells)
+        tags, left_out = tags & own, tags | ~own
+    absent = torch.cat((y.masked_fill(left_out, -torch.inf), y.new_zeros(len(y), 1)), dim=-1).logsumexp(dim=-1)
     tagged = tags.any(dim=-1)  # elsewhere the second term is log 1
     wrong = (-y[tagged]).masked_fill(~tags[tagged], -torch.inf)
     present = torch.cat((wrong, y.new_zeros(len(wrong), 1)), dim=-1).logsumexp(dim=-1)
     return absent.sum() + present.sum()
 
 
-def one_label_loss(scores: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
+def one_label_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor | None = None) -> Tensor:
     """The sum of W2NER's softmax cross-entropy over the real cells.
 
     Scores are [B, n, n, labels + 1], the last for "none". A cell with several tags (two types on the same head and
-    tail) keeps the first: one label is all that this architecture can say.
+    tail) keeps the first: one label is all that this architecture can say. `known` is as for `cell_loss`: the softmax
+    is over the known labels and "none".
     """
     cells = _real_cells(scores, lengths)
-    tags = gold[cells]
+    y, tags = scores[cells], gold[cells]
+    if known is not None:
+        own = _of_cells(known, cells)
+        tags = tags & own
+        y = torch.cat((y[:, :-1].masked_fill(~own, -torch.inf), y[:, -1:]), dim=-1)
     labels = torch.where(tags.any(dim=-1), tags.int().argmax(dim=-1), tags.shape[-1])
-    return functional.cross_entropy(scores[cells], labels, reduction="sum")
+    return functional.cross_entropy(y, labels, reduction="sum")
 
 
 def word_loss(log_odds: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
@@ -43,3 +53,8 @@ def word_loss(log_odds: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
 def _real_cells(scores: Tensor, lengths: Tensor) -> Tensor:
     real = torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(1)
     return real.unsqueeze(1) & real.unsqueeze(2)
+
+
+def _of_cells(known: Tensor, cells: Tensor) -> Tensor:
+    """Return the rows of `known` [B, labels] for the cells [B, n, n] that are real."""
+    return known[:, None, None].expand(*cells.shape, -1)[cells]

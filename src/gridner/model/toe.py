@@ -40,7 +40,7 @@ class Output(NamedTuple):
     """What the network says of sentences in training."""
 
     grids: list[Scored]
-    log_odds: list[Tensor]  # for each batch, that a word is part of an entity [B, n]; none without candidates
+    log_odds: list[Tensor]  # for each batch, that a word is part of an entity [B, n, groups]; none without candidates
 
 
 class Toe(nn.Module):
@@ -82,7 +82,7 @@ class Toe(nn.Module):
             chosen = real_words(words, batch.lengths)
             if self.candidates is not None:
                 log_odds.append(self.candidates(words))
-                chosen = choose_for_training(log_odds[-1] - self.candidates.offset, gold, chosen)
+                chosen = choose_for_training(self.candidates.excess(log_odds[-1]), gold, chosen)
             sentences += each_sentence(words, chosen)
         grids = []
         for numbers in plan_tagging([len(one.words) for one in sentences], cells=cells, batch_cost=TRAIN_COST):
@@ -96,7 +96,7 @@ class Toe(nn.Module):
         words = self.encoder(*batch)
         if self.candidates is None:
             return words, torch.ones_like(words[..., 0])
-        return words, self.candidates(words) - self.candidates.offset
+        return words, self.candidates.excess(self.candidates(words))
 
     def tag(self, words: Tensor, positions: Tensor, lengths: Tensor, *, every_round: bool = False) -> Tensor:
         """Return scores [rounds, B, n, n, labels] of the last round, or of every round.

@@ -79,7 +79,10 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         if checkpoint.exported:
             raise FormatError(f"{directory}: was exported, to predict only, expected a model with {WEIGHTS}")
         language_model = language_model_from(checkpoint.language_model)
-        model = build(checkpoint.config.model, language_model=language_model, labels=len(checkpoint.scheme.labels))
+        scheme = checkpoint.scheme
+        model = build(
+            checkpoint.config.model, language_model=language_model, labels=len(scheme.labels), groups=len(scheme.groups)
+        )
         try:
             load_weights(model, load_file(path), where=str(path))
         except SafetensorError as error:

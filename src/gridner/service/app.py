@@ -6,37 +6,35 @@ Texts are read by the batcher's thread; here they are checked, waited for and se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from gridner.errors import GridnerError, Notes
+from gridner.errors import Notes
 from gridner.inference.recognizer import Recognizer
 from gridner.service import schema
 from gridner.service.batcher import Batcher
+from gridner.service.handlers import add_handlers
 from gridner.service.limits import Limits
 from gridner.service.metrics import Metrics
-from gridner.service.middleware import Guard, Watch, busy
+from gridner.service.middleware import Guard, Watch
 from gridner.service.page import ASSETS, add_page
-from gridner.service.problems import problem
-from gridner.service.queue import BusyError, Queue
+from gridner.service.queue import Queue
 from gridner.service.requests import answered, body_of, documents_of, wanted_types
 from gridner.service.worker import Worker
 
 PATHS = ("/v1/recognize", "/v1/models", "/healthz", "/readyz", "/metrics", "/openapi.json", "/")
 PAGE_PATHS = ("/page/draw", "/page/grid", "/page/save")
-OPEN_PATHS = ("/", "/healthz", "/readyz", *(f"/page/{name}" for name in ASSETS))  # without a token
+HEALTH_PATHS = ("/healthz", "/readyz")  # whatever the host
+OPEN_PATHS = ("/", *HEALTH_PATHS, *(f"/page/{name}" for name in ASSETS))  # without a token
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": schema.Problem, "content": {"application/problem+json": {}}, "description": said}
     for status, said in (
@@ -44,8 +42,10 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         (401, "No token, where one is needed"),
         (408, "The body came too slowly"),
         (413, "Too much for one request"),
+        (415, "Not sent as JSON"),
+        (421, "Another host name"),
         (422, "JSON that is not what was expected"),
-        (503, "Too much waits, or it took too long: later, please"),
+        (503, "Overloaded or timed out; retry later"),
     )
 }
 
@@ -95,6 +95,8 @@ def create_app(service: Service) -> FastAPI:
             token=service.token,
             hosts=service.hosts,
             open_paths=OPEN_PATHS,
+            health_paths=HEALTH_PATHS,
+            json_paths=("/v1/recognize", *PAGE_PATHS),
         ),
     ]
     app = FastAPI(
@@ -107,7 +109,7 @@ def create_app(service: Service) -> FastAPI:
         middleware=gates if service.origins else [gates[0], gates[2]],
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
-    _say_what_is_wrong(app)
+    add_handlers(app)
 
     @app.post(
         "/v1/recognize", response_model=schema.Answer, responses=PROBLEMS, tags=["recognize"], operation_id="recognize"
@@ -171,50 +173,16 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _describe(app: FastAPI, service: Service) -> None:
-    """Let OpenAPI name the types and the limits of this very service."""
-    request = app.openapi()["components"]["schemas"]["Request"]["properties"]
+    """Let OpenAPI name the types, the limits and the token of this very service."""
+    described = app.openapi()
+    if service.token is not None:
+        described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        described["security"] = [{"token": []}]
+        for path in HEALTH_PATHS:
+            described["paths"][path]["get"]["security"] = []
+    request = described["components"]["schemas"]["Request"]["properties"]
     request["types"]["anyOf"][0]["items"]["enum"] = list(service.recognizer.scheme.types)
     request["text"]["maxLength"] = service.limits.characters
     request["texts"]["maxItems"] = service.limits.texts
     for name in ("text", "texts"):
         del request[name]["default"]  # there is none: one of them must be given
-
-
-def _say_what_is_wrong(app: FastAPI) -> None:
-    """Every error is a problem in JSON, and none repeats what was sent at length."""
-
-    async def invalid(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)  # noqa: S101
-        first, *more = error.errors()
-        where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-        if first["type"] == "json_invalid":
-            return problem(
-                400, f"not JSON ({first['ctx']['error']} at character {first['loc'][-1]}), expected an object"
-            )
-        others = f" (and {len(more)} more)" if more else ""
-        return problem(422, f"{where[:120]}: {first['msg']}{others}")
-
-    async def refused(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101
-        if error.status_code == 499:
-            return Response(status_code=499)
-        said = error.detail
-        if said == HTTPStatus(error.status_code).phrase:  # the framework's own: no such path, no such method
-            said = f"{request.method} {request.url.path:.80}, expected a path of /openapi.json, and its method"
-        return problem(error.status_code, said, error.headers)
-
-    async def wrong(_: Request, error: Exception) -> Response:
-        return problem(422, str(error))
-
-    async def too_much(_: Request, error: Exception) -> Response:
-        assert isinstance(error, BusyError)  # noqa: S101
-        return busy(error)
-
-    handlers: dict[type[Exception], Callable[[Request, Exception], Any]] = {
-        RequestValidationError: invalid,
-        HTTPException: refused,
-        BusyError: too_much,
-        GridnerError: wrong,
-    }
-    for kind, handler in handlers.items():
-        app.add_exception_handler(kind, handler)

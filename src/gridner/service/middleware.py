@@ -48,10 +48,12 @@ class Watch:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 0
+        began, status, head = time.perf_counter(), 0, scope["method"] == "HEAD"
 
         async def sending(message: Message) -> None:
             nonlocal status
+            if head and message["type"] == "http.response.body":
+                message = {**message, "body": b""}
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -60,7 +62,10 @@ class Watch:
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            await self.app({**scope, "method": "GET"} if head else scope, receive, sending)
+        except asyncio.CancelledError:  # the service stops, and has waited long enough
+            if not status:
+                await busy(BusyError("the service is stopping", 1))(scope, receive, sending)
         except Exception as error:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             log.error("%s at %s:%s", type(error).__name__, Path(frame.filename).name, frame.lineno)
@@ -89,9 +94,11 @@ class Guard:
         token: str | None,
         hosts: Collection[str],
         open_paths: Collection[str],
+        health_paths: Collection[str],
+        json_paths: Collection[str],
     ) -> None:
         self.app, self.limits, self.check, self.token = app, limits, check, token
-        self.hosts, self.open_paths = hosts, open_paths
+        self.hosts, self.open_paths, self.health_paths, self.json_paths = hosts, open_paths, health_paths, json_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A request."""
@@ -99,9 +106,10 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        if self.hosts and _host(headers.get("host", "")) not in self.hosts:
-            said = f"host {headers.get('host', '')!r:.80}, expected {' or '.join(sorted(self.hosts))}"
-            await problem(421, said)(scope, receive, send)
+        host = headers.get("host", "")
+        if self.hosts and scope["path"] not in self.health_paths and _host(host) not in self.hosts:
+            found = f"host {host!r:.80}" if host else "no Host header"
+            await problem(421, f"{found}, expected {' or '.join(sorted(self.hosts))}")(scope, receive, send)
         elif not self._may(scope, headers):
             said = "no or another token, expected the header Authorization: Bearer TOKEN"
             await problem(401, said, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
@@ -111,12 +119,15 @@ class Guard:
             await self.app(scope, receive, send)
 
     def _may(self, scope: Scope, headers: Headers) -> bool:
-        if self.token is None or (scope["method"] in ("GET", "HEAD") and scope["path"] in self.open_paths):
+        if self.token is None or (scope["method"] == "GET" and scope["path"] in self.open_paths):
             return True
         kind, _, given = headers.get("authorization", "").partition(" ")
         return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode("latin-1"), self.token.encode())
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        if scope["path"] in self.json_paths and (refusal := _not_json(headers)):
+            await refusal(scope, receive, send)
+            return
         most = self.limits.body_bytes
         too_large = problem(413, f"a body of more than {most:,} bytes, expected at most that many in a request")
         try:
@@ -154,6 +165,19 @@ class Guard:
             return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         await self.app(scope, whole, send)
+
+
+def _not_json(headers: Headers) -> Response | None:
+    """The refusal of a body that is not sent as JSON."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        found = f"Content-Type: {kind:.80}" if kind else "no Content-Type header"
+        return problem(415, f"{found}, expected Content-Type: application/json", {"Accept": "application/json"})
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding != "identity":
+        said = f"Content-Encoding: {encoding:.80}, expected a body that is not compressed"
+        return problem(415, said, {"Accept-Encoding": "identity"})
+    return None
 
 
 def busy(error: BusyError) -> Response:

@@ -22,7 +22,7 @@ from gridner.service.batcher import Batcher
 from gridner.service.drawing import annotated_document, drawing, grid_at, saved
 from gridner.service.queue import Queue
 from gridner.service.requests import answered, check_length
-from gridner.service.schema import Strict
+from gridner.service.schema import Strict, Unicode
 from gridner.service.worker import Worker
 from gridner.view.html import asset
 
@@ -36,15 +36,15 @@ LEAST = 0.02  # score of an entity that the slider can bring to light
 class ToDraw(Strict):
     """A text; with the contents of an .ann file, its entities are drawn instead of those that are found."""
 
-    text: str
-    id: str = Field("text", min_length=1, max_length=256)
-    ann: str | None = None
+    text: Unicode
+    id: Unicode = Field("text", min_length=1, max_length=256)
+    ann: Unicode | None = None
 
 
 class ToGrid(Strict):
     """A sentence of a text, by its first character."""
 
-    text: str
+    text: Unicode
     start: int = Field(ge=0)
 
 

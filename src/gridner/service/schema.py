@@ -4,11 +4,34 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
+KINDS = ("a text alone", "a text with an id")  # of a list of texts
 TEXT = "Loss of rod and cone photoreceptors."
-NOT_EMPTY: dict[str, Any] = {"pattern": r"\S"}
+NOT_EMPTY: dict[str, Any] = {"pattern": r"[^\s\x1c-\x1f\x85]"}  # Python's white space is more than that of patterns
 PAIR = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2, examples=[[0, 4]])]
+
+
+def _unicode(value: object) -> object:
+    """Refuse half a character, which JSON can write and nothing can carry on."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            half = f"U+{ord(value[error.start]):04X}"
+            raise ValueError(f"character {error.start:,} is a lone surrogate, {half}, expected Unicode") from None
+    return value
+
+
+def _ascii(value: object) -> object:
+    if isinstance(value, str):
+        for place, character in enumerate(value):
+            if not " " <= character <= "~":
+                raise ValueError(f"character {place:,} is U+{ord(character):04X}, expected printable ASCII")
+    return value
+
+
+Unicode = Annotated[str, BeforeValidator(_unicode)]
 
 
 class Strict(BaseModel):
@@ -20,17 +43,22 @@ class Strict(BaseModel):
 class Text(Strict):
     """A text with an id of its own."""
 
-    id: str = Field(pattern=r"^[ -~]+$", max_length=256, description="Printable ASCII.")
-    text: str = Field(json_schema_extra=NOT_EMPTY)
+    id: Annotated[str, BeforeValidator(_ascii)] = Field(
+        pattern=r"^[ -~]+$", max_length=256, description="Printable ASCII."
+    )
+    text: Unicode = Field(json_schema_extra=NOT_EMPTY)
 
 
 class Request(Strict):
     """One text, or a list of them."""
 
-    text: str = Field("", description="One text.", json_schema_extra=NOT_EMPTY)
-    texts: list[Annotated[str, Field(json_schema_extra=NOT_EMPTY)] | Text] = Field(
-        [], description="Several texts, each alone or with an id.", min_length=1
-    )
+    text: Unicode = Field("", description="One text.", json_schema_extra=NOT_EMPTY)
+    texts: list[
+        Annotated[
+            Annotated[Unicode, Field(json_schema_extra=NOT_EMPTY), Tag(KINDS[0])] | Annotated[Text, Tag(KINDS[1])],
+            Discriminator(lambda item: KINDS[0] if isinstance(item, str) else KINDS[1]),
+        ]
+    ] = Field([], description="Several texts, each alone or with an id.", min_length=1)
     threshold: float | None = Field(
         None, ge=0, le=1, description="Score that an entity must exceed; the model's own if there is none."
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import Any
 
@@ -37,20 +37,31 @@ class Decoded:
 
 
 def decode(
-    relations: Relations, types: Sequence[str], *, threshold: float = 0.5, k: int = 8, limit: int = 1000
+    relations: Relations,
+    types: Sequence[str],
+    *,
+    members: Sequence[Sequence[int]] | None = None,
+    threshold: float = 0.5,
+    k: int = 8,
+    limit: int = 1000,
 ) -> Decoded:
-    """The mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all."""
+    """The mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all.
+
+    `members` has for each group of types their numbers (None: one group has all types). Each group is decoded by
+    itself, with its own links. A mention that several groups give has its best score.
+    """
     if not 0 <= threshold <= 1 or k < 1 or limit < 1:
         raise UsageError(f"threshold {threshold}, k {k}, limit {limit}: expected 0 <= threshold <= 1, k and limit >= 1")
+    members = [range(len(types))] if members is None else members
     at = np.nonzero(relations.ends > threshold)
     ends = [(i, j, t, score) for i, j, t, score in _listed(at, relations.ends) if i <= j]
     if not ends:
         return Decoded(())
-    at = np.nonzero(relations.links > threshold)
-    links = [(i, m, score) for i, m, score in _listed(at, relations.links) if i < m]
-    if len(links) * len({j for _, j, _, _ in ends}) <= SPARSE * len(relations.links):
-        return _decoded(_walk(links, ends, k, limit), types)
-    return _decoded(_sweep(relations, threshold, k, limit), types)
+    if len(members) == 1:
+        found = _decode_group(relations.links[:, :, 0], relations.ends, ends, threshold, k, limit)
+    else:
+        found = _joined(list(_each_group(relations, members, ends, threshold, k, limit)), limit)
+    return _decoded(found, types)
 
 
 def decode_few(
@@ -78,6 +89,42 @@ class _Found:
     candidates: list[Candidate]  # the best, at most the limit
     total: int
     capped_cells: int
+
+
+def _each_group(
+    relations: Relations, members: Sequence[Sequence[int]], ends: Sequence[End], threshold: float, k: int, limit: int
+) -> Iterator[_Found]:
+    """Yield what each group with head–tail cells gives."""
+    for number, own in enumerate(members):
+        place = {t: new for new, t in enumerate(own)}
+        if some := [(i, j, place[t], score) for i, j, t, score in ends if t in place]:
+            links, grid = relations.links[:, :, number], relations.ends[:, :, list(own)]
+            found = _decode_group(links, grid, some, threshold, k, limit)
+            candidates = [(score, words, own[t]) for score, words, t in found.candidates]
+            yield replace(found, candidates=candidates)
+
+
+def _joined(groups: Sequence[_Found], limit: int) -> _Found:
+    """Put together what groups give. What two give counts once, with its best score."""
+    best: dict[tuple[tuple[int, ...], int], float] = {}
+    given = 0
+    for score, words, t in (candidate for found in groups for candidate in found.candidates):
+        given += 1
+        best[words, t] = max(score, best.get((words, t), 0.0))
+    candidates = [(score, words, t) for (words, t), score in best.items()]
+    total = sum(found.total for found in groups) - given + len(candidates)
+    kept = candidates if len(candidates) <= limit else nlargest(limit, candidates)
+    return _Found(kept, total, sum(found.capped_cells for found in groups))
+
+
+def _decode_group(
+    links: NDArray[np.floating], grid: NDArray[np.floating], ends: Sequence[End], threshold: float, k: int, limit: int
+) -> _Found:
+    """Decode with links [n, n] and head–tail relations [n, n, types], of which `ends` exceed the threshold."""
+    pairs = [(i, m, score) for i, m, score in _listed(np.nonzero(links > threshold), links) if i < m]
+    if len(pairs) * len({j for _, j, _, _ in ends}) <= SPARSE * len(links):
+        return _walk(pairs, ends, k, limit)
+    return _sweep(links, grid, threshold, k, limit)
 
 
 def _walk(links: Sequence[Link], ends: Sequence[End], k: int, limit: int) -> _Found:
@@ -124,11 +171,11 @@ def _reaching(tail: int, before: dict[int, list[int]], first: int) -> list[int]:
     return sorted(seen, reverse=True)
 
 
-def _sweep(relations: Relations, threshold: float, k: int, limit: int) -> _Found:
+def _sweep(links: NDArray[np.floating], ends: NDArray[np.floating], threshold: float, k: int, limit: int) -> _Found:
     """All tails at once with whole arrays, which is quick where links are many."""
-    n = len(relations.links)
-    links = np.where(np.triu(relations.links > threshold, 1), relations.links, 0)
-    ends = np.where(np.triu(np.ones((n, n), dtype=bool))[:, :, None] & (relations.ends > threshold), relations.ends, 0)
+    n = len(links)
+    links = np.where(np.triu(links > threshold, 1), links, 0)
+    ends = np.where(np.triu(np.ones((n, n), dtype=bool))[:, :, None] & (ends > threshold), ends, 0)
     best = np.zeros((n, n, k), dtype=links.dtype)  # [word, tail, rank]: the score of a suffix, 0 for none
     next_word = np.zeros((n, n, k), dtype=np.int32)
     next_rank = np.zeros((n, n, k), dtype=np.int32)

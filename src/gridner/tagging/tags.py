@@ -6,13 +6,16 @@ Row i is the subject word, column j the object word:
     PNW        (i, j), j < i   in some mention the word before i is j (the mirror of NNW)
     HTW:type   (i, j), j >= i  i is the head and j the tail of a mention of that type
     THW:type   (i, j), j <= i  i is the tail and j the head (the mirror of HTW)
+
+Types that are marked by different corpora are in different groups, each with links of its own: NNW@group, PNW@group.
+So a corpus that says nothing about a type says nothing about its links either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -35,30 +38,68 @@ class Relations:
     `links[i, k]`, k > i: word k follows word i. `ends[i, j, t]`, j >= i: a mention of type t begins at i and ends at j.
     """
 
-    links: NDArray[np.floating]  # [n, n]
+    links: NDArray[np.floating]  # [n, n, groups]
     ends: NDArray[np.floating]  # [n, n, types]
 
 
 @dataclass(frozen=True, slots=True)
+class TypeGroup:
+    """Types that share links: those that a corpus marks."""
+
+    name: str
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TagScheme:
-    """Which tags there are, and for which types."""
+    """Which tags there are, and for which types. Without `groups` all types are in one; a type may be in several."""
 
     types: tuple[str, ...]
     tags: TagSet = "NNW+PNW+HTW+THW"
+    groups: tuple[TypeGroup, ...] = ()
 
     def __post_init__(self) -> None:
         if self.tags not in TAG_SETS:
             raise UsageError(f"tag set {self.tags!r}, expected one of {', '.join(TAG_SETS)}")
         if not self.types or len(set(self.types)) != len(self.types):
             raise UsageError(f"types are {self.types!r}, expected at least one, each once")
+        if not self.groups:
+            object.__setattr__(self, "groups", (TypeGroup("", self.types),))
+        names = [group.name for group in self.groups]
+        if len(set(names)) != len(names):
+            raise UsageError(f"groups of types are {', '.join(names)}, expected each name once")
+        if {name for group in self.groups for name in group.types} != set(self.types):
+            found = "; ".join(f"{group.name}: {', '.join(group.types)}" for group in self.groups)
+            raise UsageError(f"groups of types are {found:.200}, expected all of {', '.join(self.types):.200} in them")
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the grid's channels: NNW and PNW once, HTW and THW for each type."""
+        """The names of the grid's channels: NNW and PNW for each group, HTW and THW for each type."""
         names: list[str] = []
         for tag in self.tags.split("+"):
-            names.extend([tag] if tag in LINK_TAGS else [f"{tag}:{name}" for name in self.types])
+            names.extend(self.link_labels(tag) if tag in LINK_TAGS else [f"{tag}:{name}" for name in self.types])
         return tuple(names)
+
+    def link_labels(self, tag: str) -> list[str]:
+        """Return the names of a link's channels, one for each group."""
+        return [tag] if len(self.groups) == 1 else [f"{tag}@{group.name}" for group in self.groups]
+
+    @property
+    def members(self) -> list[list[int]] | None:
+        """For each of several groups, the numbers of its types; None where one group has all."""
+        if len(self.groups) == 1:
+            return None
+        number = {name: place for place, name in enumerate(self.types)}
+        return [sorted(number[name] for name in group.types) for group in self.groups]
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which labels [groups, labels] belong to a group: its links, and head and tail of its types."""
+        known = np.zeros((len(self.groups), len(self.labels)), dtype=np.bool_)
+        for tag, channel in self.channels.items():
+            for row, own in enumerate(self.members or [range(len(self.types))]):
+                known[row, [channel.start + place for place in ([row] if tag in LINK_TAGS else own)]] = True
+        return known
 
     @property
     def channels(self) -> dict[str, slice]:
@@ -66,22 +107,25 @@ class TagScheme:
         found: dict[str, slice] = {}
         start = 0
         for tag in self.tags.split("+"):
-            stop = start + (1 if tag in LINK_TAGS else len(self.types))
+            stop = start + len(self.groups if tag in LINK_TAGS else self.types)
             found[tag] = slice(start, stop)
             start = stop
         return found
 
     def encode(self, mentions: Sequence[Mention], words: int) -> NDArray[np.bool_]:
-        """The grid [n, n, labels] of a sentence of n words."""
+        """The grid [n, n, labels] of a sentence of n words. A mention has links in every group that has its type."""
         channel = {label: number for number, label in enumerate(self.labels)}
         grid = np.zeros((words, words, len(channel)), dtype=np.bool_)
+        next_labels, previous_labels = self.link_labels("NNW"), self.link_labels("PNW")
         for mention in mentions:
             if mention.type not in self.types:
                 raise UsageError(f"a mention of type {mention.type!r}, expected one of {', '.join(self.types)}")
             head, tail = mention.head, mention.tail
             cells = [(head, tail, f"HTW:{mention.type}"), (tail, head, f"THW:{mention.type}")]
+            own = [place for place, group in enumerate(self.groups) if mention.type in group.types]
             for here, following in pairwise(mention.words):
-                cells += [(here, following, "NNW"), (following, here, "PNW")]
+                for place in own:
+                    cells += [(here, following, next_labels[place]), (following, here, previous_labels[place])]
             for row, column, label in cells:
                 if label in channel:
                     grid[row, column, channel[label]] = True
@@ -102,24 +146,38 @@ class TagScheme:
         mirror = scores.swapaxes(0, 1)
         backward = {tag: mirror[:, :, channels[tag]] for tag in ("PNW", "THW") if tag in channels}
         return Relations(
-            links=_combine(forward.get("NNW"), backward.get("PNW"), links)[:, :, 0],
+            links=_combine(forward.get("NNW"), backward.get("PNW"), links),
             ends=_combine(forward.get("HTW"), backward.get("THW"), ends),
         )
 
 
-def probabilities(scores: NDArray[np.floating], *, one_label: bool = False) -> NDArray[np.floating]:
+def probabilities(
+    scores: NDArray[np.floating], *, one_label: bool = False, known: NDArray[np.bool_] | None = None
+) -> NDArray[np.floating]:
     """Probabilities [..., labels] of scores, above 0.5 exactly where a tag is predicted.
 
     With any number of tags a cell, those whose score exceeds 0. With `one_label` (W2NER, whose last score is that of
-    "none") the one with the best score: its lead over the best of the others is what counts. In double precision, so
-    that those near 1 can be told apart.
+    "none") the one with the best score: its lead over the best of the others is what counts. With the labels that are
+    `known` [groups, labels] to several groups, each group has its best; a label of several groups counts where it leads
+    most. In double precision, so that those near 1 can be told apart.
     """
-    if one_label:
-        order = np.sort(scores, axis=-1)
-        best, second = order[..., -1:], order[..., -2:-1]
-        scores = (scores - np.where(scores == best, second, best))[..., :-1]
+    if one_label and (known is None or len(known) == 1):
+        scores = _lead(scores)[..., :-1]
+    elif one_label and known is not None:
+        leads = np.full_like(scores[..., :-1], -np.inf)
+        for row in known:
+            own = np.flatnonzero(row)
+            leads[..., own] = np.maximum(leads[..., own], _lead(scores[..., [*own, -1]])[..., :-1])
+        scores = leads
     found: NDArray[np.floating] = 1 / (1 + np.exp(-scores.astype(np.float64).clip(-50, 50)))
     return found
+
+
+def _lead(scores: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return how far each score exceeds the best of the others."""
+    order = np.sort(scores, axis=-1)
+    best, second = order[..., -1:], order[..., -2:-1]
+    return scores - np.where(scores == best, second, best)
 
 
 def shifted(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np.floating]:
@@ -137,16 +195,23 @@ class Name(NamedTuple):
     words: tuple[int, ...]
 
 
-def favoured(relations: Relations, names: Collection[Name], bonus: float) -> Relations:
-    """The relations with so much more log-odds for names, and a share of that for names with a gap."""
+def favoured(
+    relations: Relations, names: Collection[Name], bonus: float, *, members: Sequence[Collection[int]] | None = None
+) -> Relations:
+    """The relations with so much more log-odds for names, and a share of that for names with a gap.
+
+    `members` has for each group the numbers of its types (None: one group has all): a name's links are those of the
+    groups that have its type.
+    """
     if not names or not bonus:
         return relations
     pairs: dict[tuple[int, ...], float] = {}
     cells: dict[tuple[int, ...], float] = {}
     for name in names:
         more = bonus if name.words[-1] - name.words[0] < len(name.words) else bonus * WITH_GAP
-        for pair in pairwise(name.words):
-            pairs[pair] = max(more, pairs.get(pair, 0.0))
+        groups = [0] if members is None else [place for place, types in enumerate(members) if name.type in types]
+        for (here, following), group in product(pairwise(name.words), groups):
+            pairs[here, following, group] = max(more, pairs.get((here, following, group), 0.0))
         cell = (name.words[0], name.words[-1], name.type)
         cells[cell] = max(more, cells.get(cell, 0.0))
     return Relations(_raised(relations.links, pairs), _raised(relations.ends, cells))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gridner.config import Config, DecodingConfig
 from gridner.corpus.coordinations import Coordinations
-from gridner.corpus.splits import Part
+from gridner.corpus.splits import Corpus
 from gridner.errors import Notes, UsageError
 from gridner.inference.batches import Encoded, Pieces
 from gridner.text.sentences import Mention, Sentence
@@ -23,6 +23,7 @@ class Example:
 
     words: Encoded
     mentions: tuple[Mention, ...]
+    group: int = 0  # of types, those of its corpus: what it can teach
 
     @property
     def cells(self) -> int:
@@ -43,48 +44,90 @@ def gold_words(examples: Sequence[Example]) -> NDArray[np.bool_]:
     return words
 
 
-class TrainingSet:
-    """The examples of a corpus and the steps that each epoch makes of them."""
+class CorpusExamples:
+    """The examples of a corpus, and those of an epoch: as often as its weight says."""
 
-    def __init__(self, part: Part, *, pieces: Pieces, config: Config, notes: Notes) -> None:
+    def __init__(self, corpus: Corpus, *, group: int, pieces: Pieces, config: Config, notes: Notes) -> None:
         self.pieces = pieces
         self.config = config
-        used = _thinned(part.sentences, config.train.empty_share)
-        self.examples = examples_of(used, pieces=pieces, settings=config.decoding, notes=notes)
-        if not any(example.mentions for example in self.examples):
-            raise UsageError("no entity in the training corpus can become a mention, expected at least one")
-        self.distinct = len(self.examples)  # those that come again follow
+        self.group = group
+        self.weight = corpus.weight
+        sentences, of = corpus.train.sentences, f" {corpus.name}" if corpus.name else ""
+        used = _thinned(sentences, config.train.empty_share)
+        self.distinct = examples_of(used, pieces=pieces, settings=config.decoding, notes=notes, group=group)
+        if not any(example.mentions for example in self.distinct):
+            raise UsageError(f"no entity in the training corpus{of} can become a mention, expected at least one")
         repeated = config.train.discontinuous_times - 1
-        self.examples += [one for one in self.examples if any(map(is_discontinuous, one.mentions))] * repeated
-        self.coordinations = Coordinations(part.sentences) if config.train.coordinations else None
-        with_entities = sum(bool(sentence.mentions) for sentence in part.sentences)
+        self.examples = [
+            *self.distinct,
+            *[one for one in self.distinct if any(map(is_discontinuous, one.mentions))] * repeated,
+        ]
+        self.coordinations = Coordinations(sentences) if config.train.coordinations else None
+        with_entities = sum(bool(sentence.mentions) for sentence in sentences)
         self.made = round(config.train.coordinations * with_entities) if self.coordinations else 0
         if self.coordinations is not None and not len(self.coordinations):
-            notes.add("no coordinations could be made from flat mentions", "train.coordinations")
+            notes.add("no coordinations could be made from flat mentions", f"train.coordinations{of}")
             self.made = 0
+
+    @property
+    def count(self) -> int:
+        """How many an epoch has."""
+        return max(1, round(self.weight * (len(self.examples) + self.made)))
+
+    def draw(self, random: Random) -> list[Example]:
+        """Return the examples of an epoch: all as often as the weight's whole part says, and some once more."""
+        examples = list(self.examples)
+        if self.coordinations is not None and self.made:
+            made = self.coordinations.sample(self.made, random)
+            settings = self.config.decoding
+            more = examples_of(made, pieces=self.pieces, settings=settings, notes=Notes(), group=self.group)
+            examples += more[: self.made]
+        times, rest = divmod(self.count, len(examples))
+        return examples * times + (random.sample(examples, rest) if rest else [])
+
+
+class TrainingSet:
+    """The examples of all corpora and the steps that each epoch makes of them. A corpus's number is its group's."""
+
+    def __init__(self, corpora: Sequence[Corpus], *, pieces: Pieces, config: Config, notes: Notes) -> None:
+        self.size = config.train.batch_size
+        self.corpora = [
+            CorpusExamples(corpus, group=number, pieces=pieces, config=config, notes=notes)
+            for number, corpus in enumerate(corpora)
+        ]
+
+    @property
+    def examples(self) -> list[Example]:
+        """Those of all corpora, without coordinations."""
+        return [example for corpus in self.corpora for example in corpus.examples]
+
+    @property
+    def distinct(self) -> list[Example]:
+        """Each of these once."""
+        return [example for corpus in self.corpora for example in corpus.distinct]
+
+    @property
+    def count(self) -> int:
+        """The number of examples of an epoch."""
+        return sum(corpus.count for corpus in self.corpora)
 
     @property
     def steps(self) -> int:
         """The number of steps of an epoch."""
-        return -(-(len(self.examples) + self.made) // self.config.train.batch_size)
+        return -(-self.count // self.size)
 
     def epoch(self, seed: int, epoch: int) -> list[list[Example]]:
         """The steps of an epoch, drawn at random: were their sentences of one length, short ones would weigh more."""
         random = Random(f"{seed}/{epoch}")
-        examples = list(self.examples)
-        if self.coordinations is not None and self.made:
-            made = self.coordinations.sample(self.made, random)
-            more = examples_of(made, pieces=self.pieces, settings=self.config.decoding, notes=Notes())
-            examples += more[: self.made]
+        examples = [example for corpus in self.corpora for example in corpus.draw(random)]
         random.shuffle(examples)
-        size = self.config.train.batch_size
-        return [examples[place : place + size] for place in range(0, len(examples), size)]
+        return [examples[place : place + self.size] for place in range(0, len(examples), self.size)]
 
 
 def examples_of(
-    sentences: Sequence[Sentence], *, pieces: Pieces, settings: DecodingConfig, notes: Notes
+    sentences: Sequence[Sentence], *, pieces: Pieces, settings: DecodingConfig, notes: Notes, group: int = 0
 ) -> list[Example]:
-    """Return the windows of sentences as examples. Mentions that fit into no window are counted."""
+    """Return the windows of sentences as examples of a group. Mentions that fit into no window are counted."""
     found: list[Example] = []
     texts = [[word.text for word in sentence.words] for sentence in sentences]
     encoded = pieces.encode(texts, notes=[notes] * len(sentences))
@@ -94,7 +137,7 @@ def examples_of(
             inside = [mention for mention in sentence.mentions if mention.head in words and mention.tail in words]
             seen.update(inside)
             moved = (Mention(mention.type, tuple(word - words.start for word in mention.words)) for mention in inside)
-            found.append(Example(whole.part(words), tuple(moved)))
+            found.append(Example(whole.part(words), tuple(moved), group))
         for mention in sentence.mentions:
             if mention not in seen:
                 place = f"{sentence.document_id}: {mention.type} of {mention.tail - mention.head + 1} words"

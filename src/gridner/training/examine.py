@@ -26,25 +26,31 @@ def settle_candidates(
 ) -> dict[str, float]:
     """Set the head's offset so that at least `recall` of the entity words are candidates, and return what that costs.
 
-    The result has the share of words that are candidates and the share of cells that their grids have.
+    Each group has its own, by the examples of that group. The result has the share of words that are candidates, of any
+    group, and the share of cells that their grids have.
     """
-    odds, gold = [], []
+    odds, gold, groups = [], [], []
     for some, batch in _batches(model, examples, pieces):
         words = model.encoder(*batch)
         real = real_words(words, batch.lengths)
-        odds += [row[mask].cpu().numpy() for row, mask in zip(head(words).float(), real, strict=True)]
+        odds += [row[mask].cpu().numpy() for row, mask in zip(head(words).float(), real, strict=True)]  # [n, groups]
         gold += [row[: len(example.words.words)] for row, example in zip(gold_words(some), some, strict=True)]
-    positive = np.sort(np.concatenate([row[mask] for row, mask in zip(odds, gold, strict=True)]))
-    lost = math.floor(len(positive) * (1 - recall) + 1e-9)
-    head.offset.fill_(float(np.nextafter(positive[lost], np.float32(-np.inf))))
-    offset = float(head.offset)
-    counts = np.array([[len(row), int((row > offset).sum())] for row in odds])
+        groups += [example.group for example in some]
+    offsets = head.offset.view(-1)
+    for group_number in sorted(set(groups)):
+        of_group = zip(odds, gold, groups, strict=True)
+        found = [row[mask, group_number] for row, mask, number in of_group if number == group_number]
+        positive = np.sort(np.concatenate(found))
+        lost = math.floor(len(positive) * (1 - recall) + 1e-9)
+        offsets[group_number] = float(np.nextafter(positive[lost], np.float32(-np.inf)))
+    chosen = [(row > offsets.cpu().numpy()).any(axis=1) for row in odds]
+    counts = np.array([[len(row), int(row.sum())] for row in chosen])
     words_share, cells_share = (
         counts[:, 1].sum() / counts[:, 0].sum(),
         (counts[:, 1] ** 2).sum() / (counts[:, 0] ** 2).sum(),
     )
     return {
-        "candidate recall": float((positive > offset).mean()),
+        "candidate recall": float(np.concatenate([row[mask] for row, mask in zip(chosen, gold, strict=True)]).mean()),
         "candidate words": float(words_share),
         "candidate cells": float(cells_share),
     }

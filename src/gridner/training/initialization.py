@@ -25,9 +25,11 @@ from gridner.model.language_model import (
 )
 from gridner.model.toe import Toe
 from gridner.model.trained import TrainedModel
-from gridner.tagging.tags import TagScheme
+from gridner.tagging.tags import LINK_TAGS, TagScheme
 from gridner.text.sentences import Sentence
 
+OF_GROUPS = ("candidates.out", "candidates.offset")
+Pairs = list[tuple[int, int]]  # numbers of the same label or group: after, before
 OF_LABELS = ("predictor.grid_out", "predictor.bilinear", "predictor.from_subject", "predictor.from_object")
 
 
@@ -52,7 +54,7 @@ def fresh(config: Config, scheme: TagScheme, sentences: Sequence[Sentence], *, s
         tokenizer = load_tokenizer(config.model.encoder, notes=notes)
         language_model = load_language_model(config.model.encoder)
     pieces = Pieces(tokenizer, max_pieces=max_pieces(language_model))
-    model = build(config.model, language_model=language_model, labels=len(scheme.labels))
+    model = _built(config, scheme, language_model)
     return Start(model, pieces, language_model_config(language_model), config.model.encoder)
 
 
@@ -61,17 +63,22 @@ def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes
     old = TrainedModel.load(init)
     check_same_sizes(old.checkpoint.config, config, where=str(init))
     torch.manual_seed(seed)
-    model = build(config.model, language_model=old.model.encoder.language_model, labels=len(scheme.labels))
+    model = _built(config, scheme, old.model.encoder.language_model)
     for name in old.checkpoint.types:
         if name not in scheme.types:
             notes.add(f"type of {init} that the training corpus does not have, dropped", name)
-    before, after = _outputs(old.checkpoint.scheme, config), _outputs(scheme, config)
-    shared = [(after.index(label), before.index(label)) for label in before if label in after]
+    before = old.checkpoint.scheme
+    groups = _same_groups(before, scheme)
+    labels = _same_labels(before, scheme, groups)
+    none = int(config.model.architecture == "w2ner")  # one more label, in the end
+    if none:
+        labels.append((len(scheme.labels), len(before.labels)))
     tensors = model.state_dict()
     for name, tensor in old.model.state_dict().items():
         if name.startswith(OF_LABELS):
-            new = tensors[name].view(len(after), -1)
-            new[[a for a, _ in shared]] = tensor.view(len(before), -1)[[b for _, b in shared]]
+            _copy_rows(tensor, tensors[name], labels, counts=(len(before.labels) + none, len(scheme.labels) + none))
+        elif name.startswith(OF_GROUPS):
+            _copy_rows(tensor, tensors[name], groups, counts=(len(before.groups), len(scheme.groups)))
         else:
             tensors[name].copy_(tensor)
     model.load_state_dict(tensors)
@@ -79,8 +86,40 @@ def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes
     return Start(model, old.pieces, dict(old.checkpoint.language_model), name, lexicon)
 
 
-def _outputs(scheme: TagScheme, config: Config) -> list[str]:
-    return [*scheme.labels, *(["none"] if config.model.architecture == "w2ner" else [])]
+def _copy_rows(old: torch.Tensor, new: torch.Tensor, pairs: Pairs, *, counts: tuple[int, int]) -> None:
+    """Copy what belongs to a label or a group; `counts` says how many there are of these, before and after."""
+    if pairs:
+        from_rows, to_rows = old.reshape(counts[0], -1), new.view(counts[1], -1)
+        to_rows[[a for a, _ in pairs]] = from_rows[[b for _, b in pairs]]
+
+
+def _built(config: Config, scheme: TagScheme, language_model: torch.nn.Module) -> Toe:
+    labels, groups = len(scheme.labels), len(scheme.groups)
+    return build(config.model, language_model=language_model, labels=labels, groups=groups)
+
+
+def _same_groups(before: TagScheme, after: TagScheme) -> Pairs:
+    """Return which group goes on from which: that of its name, else the one that shares most types with it.
+
+    Where a model has one group, all go on from that.
+    """
+    names = {group.name: number for number, group in enumerate(before.groups)}
+    found = []
+    for number, group in enumerate(after.groups):
+        shared = [len(set(group.types) & set(other.types)) for other in before.groups]
+        if group.name in names and group.name:
+            found.append((number, names[group.name]))
+        elif len(before.groups) == 1 or max(shared):
+            found.append((number, shared.index(max(shared))))
+    return found
+
+
+def _same_labels(before: TagScheme, after: TagScheme, groups: Pairs) -> Pairs:
+    """Return which label goes on from which: links with their group, head and tail with the name of their type."""
+    found = [(after.labels.index(label), place) for place, label in enumerate(before.labels) if label in after.labels]
+    links = [tag for tag in LINK_TAGS if tag in after.channels]
+    paired = [(after.channels[tag].start + a, before.channels[tag].start + b) for tag in links for a, b in groups]
+    return list(dict.fromkeys((*found, *paired)))
 
 
 def precision_of(wanted: str, device: torch.device) -> str:

@@ -16,12 +16,11 @@ from accelerate.utils import broadcast_object_list
 
 from gridner.config import TrainConfig
 from gridner.errors import UsageError
-from gridner.inference.tuning import choice
 from gridner.model.toe import Toe
-from gridner.scoring.evaluation import Evaluation
 from gridner.training.data import Example, TrainingSet
 from gridner.training.interruption import Stop, Stopped
 from gridner.training.objective import Objective
+from gridner.training.results import DevScores
 from gridner.training.snapshot import State, Training, load_state, save_best, save_state
 
 WORTH_SAVING = 60.0  # seconds of training before a dev score
@@ -56,7 +55,7 @@ class Loop:
     folder: Path  # of the snapshots
     accelerator: Accelerator
     examine: Callable[[Toe], dict[str, float]]  # chooses the candidates on dev; the result goes into the log
-    evaluate: Callable[[Toe], Evaluation | None]  # the dev score; None without dev documents
+    evaluate: Callable[[Toe], DevScores | None]  # the dev scores; None without dev documents
     keep: Callable[[Toe, int], None] | None  # is given the network of each epoch, and which that is
     watcher: Watcher
     stop: Stop
@@ -182,13 +181,11 @@ class Loop:
             examined = self.examine(model)
             if self.keep is not None:
                 self.keep(model, state.epoch + 1)
-            evaluation = self.evaluate(model)
+            scores = self.evaluate(model)
             score = float(state.epoch + 1)  # without dev the last epoch is the best
-            if evaluation is not None:
-                score = choice(evaluation, self.config.best_by)
-                for name in evaluation.slices:
-                    one = evaluation.score(name)
-                    row |= {f"{name} P": one.precision, f"{name} R": one.recall, f"{name} F1": one.f1}
+            if scores is not None:
+                score = scores.choice(self.config.best_by)
+                row |= scores.row()
             state.history.append(row | examined)
             if score > state.best or score == state.best == 0:  # before anything is found the last is the best
                 state.best, state.best_epoch = score, state.epoch + 1

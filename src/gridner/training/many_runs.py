@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from gridner.config import TrainConfig
-from gridner.corpus.splits import Part
+from gridner.corpus.splits import Corpus, Part
 from gridner.documents import Document
 from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.files import write_text, write_whole
@@ -45,6 +45,27 @@ def hold_out(part: Part, share: float) -> tuple[Part, Part]:
         raise UsageError("no document with entities can be held out as dev, as each has a type of its own")
     ids = {document.id for document in held}
     return _only(part, [document for document in documents if document.id not in ids]), _only(part, held)
+
+
+def hold_out_each(corpora: Sequence[Corpus], share: float) -> list[Corpus]:
+    """The corpora with a share of the documents of each as its dev."""
+    found = []
+    for corpus in corpora:
+        rest, held = hold_out(corpus.train, share)
+        found.append(replace(corpus, train=rest, dev=held))
+    return found
+
+
+def folds_of_each(corpora: Sequence[Corpus], count: int) -> list[list[Corpus]]:
+    """For each fold the corpora, with the fold of each as its test."""
+    folds = [folds_of(corpus.train, count) for corpus in corpora]
+    return [
+        [
+            replace(corpus, train=rest, test=held)
+            for corpus, (rest, held) in zip(corpora, (one[number] for one in folds), strict=True)
+        ]
+        for number in range(count)
+    ]
 
 
 def _types(document: Document) -> set[str]:
@@ -137,7 +158,7 @@ def summary(runs: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, dict[
 
 
 def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The summary of dev and of test, as plain data."""
+    """The summary of every dev and test, as plain data."""
     return {
         part: {
             name: {
@@ -145,6 +166,10 @@ def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             }
             for name, row in summary(runs, part).items()
         }
-        for part in ("dev", "test")
-        if any(part in facts["scores"] for facts in runs.values())
+        for part in scored_parts(runs)
     }
+
+
+def scored_parts(runs: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The names of the parts that runs have scores on."""
+    return list(dict.fromkeys(part for facts in runs.values() for part in facts["scores"]))

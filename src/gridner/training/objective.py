@@ -33,10 +33,10 @@ class Objective:
     def __call__(self, model: nn.Module, examples: Sequence[Example], device: torch.device) -> Tensor:
         """Return the sum of the loss over the real cells; a word's own loss, of the candidate head, is like a cell's.
 
-        Cells of words that are no candidates have no loss.
+        Cells of words that are no candidates have no loss, nor have labels of groups that an example is not of.
         """
-        groups = plan_reading([example.words.pieces for example in examples], most=MOST_PIECES)
-        ordered = [[examples[place] for place in places] for places in groups]
+        plan = plan_reading([example.words.pieces for example in examples], most=MOST_PIECES)
+        ordered = [[examples[place] for place in places] for places in plan]
         batches = [self._batch(some, device) for some in ordered]
         golds = [torch.from_numpy(gold_words(some)).to(device) for some in ordered]
         settings = self.config.train
@@ -44,12 +44,17 @@ class Objective:
         flat = [example for some in ordered for example in some]
         loss = one_label_loss if self.config.model.architecture == "w2ner" else cell_loss
         total = torch.zeros((), device=device)
+        known = self.scheme.known if len(self.scheme.groups) > 1 else None
         for grid in output.grids:
-            gold = torch.from_numpy(self._gold([flat[number] for number in grid.sentences], grid)).to(device)
-            total = total + torch.stack([loss(scores.float(), gold, grid.counts) for scores in grid.scores]).mean()
+            some = [flat[number] for number in grid.sentences]
+            gold = torch.from_numpy(self._gold(some, grid)).to(device)
+            own = None if known is None else torch.from_numpy(known[[one.group for one in some]]).to(device)
+            total = total + torch.stack([loss(scores.float(), gold, grid.counts, own) for scores in grid.scores]).mean()
         if self.config.model.candidates:
-            for batch, words, log_odds in zip(batches, golds, output.log_odds, strict=True):
-                total = total + word_loss(log_odds.float(), words, batch.lengths)
+            for some, batch, words, log_odds in zip(ordered, batches, golds, output.log_odds, strict=True):
+                groups = torch.tensor([one.group for one in some], device=device)
+                own_odds = log_odds[torch.arange(len(some), device=device), :, groups]  # [B, n]
+                total = total + word_loss(own_odds.float(), words, batch.lengths)
         return total
 
     def parts(self, examples: Sequence[Example]) -> list[list[Example]]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import csv
 import gc
-import io
 import os
 import shutil
 import warnings
@@ -20,26 +18,23 @@ import torch
 from accelerate import Accelerator, InitProcessGroupKwargs
 
 from gridner.config import TrainConfig
-from gridner.corpus.gazetteer import names_of
+from gridner.corpus.gazetteer import Lexicon, names_of
+from gridner.corpus.splits import Corpus
 from gridner.errors import Notes, UsageError
-from gridner.files import write_text, write_whole
+from gridner.inference.batches import Pieces
 from gridner.inference.checkpoint import Checkpoint
-from gridner.inference.model_card import card_of, versions
-from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import Replayed, answers, evaluation_of, predictions, settled, tuned
+from gridner.inference.model_card import versions
 from gridner.model.toe import Toe
-from gridner.model.trained import TrainedModel, recognizer_of
-from gridner.scoring.evaluation import Evaluation
-from gridner.scoring.serialization import evaluation_json
+from gridner.model.trained import TrainedModel
 from gridner.tagging.tags import TagScheme
 from gridner.training.cpu import flush_denormals
-from gridner.training.curves import draw_curves
-from gridner.training.data import TrainingSet, examples_of
+from gridner.training.data import Example, TrainingSet, examples_of
 from gridner.training.examine import feedback_health, settle_candidates
 from gridner.training.initialization import Start, continued, device_of, fresh, precision_of
 from gridner.training.interruption import Stop
 from gridner.training.loop import Loop, Watcher
 from gridner.training.objective import Objective
+from gridner.training.results import dev_scores, finish, log_of, write_file
 from gridner.training.snapshot import State, load_best
 from gridner.training.task import EPOCHS, SNAPSHOT, SPARE, Task, alone, check_parts, finished, identity_of, prepare
 
@@ -66,7 +61,7 @@ class Log:
     def epoch(self, state: State) -> None:
         """After each epoch."""
         if self.path is not None:
-            _write(self.path, _csv(state.history))
+            write_file(self.path, log_of(state.history))
         if self.then is not None:
             self.then.epoch(state)
 
@@ -120,12 +115,13 @@ def _train(
     if accelerator.num_processes > 1:
         atexit.register(_leave)
         warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")  # costs a copy
-    scheme = TagScheme(task.train.types, config.model.tags)
+    scheme = task.scheme
     if task.init is None:
-        start = fresh(config, scheme, task.train.sentences, seed=seed, notes=notes)
+        sentences = [sentence for corpus in task.corpora for sentence in corpus.train.sentences]
+        start = fresh(config, scheme, sentences, seed=seed, notes=notes)
     else:
         start = continued(config, scheme, task.init, seed=seed, notes=notes)
-    data = TrainingSet(task.train, pieces=start.pieces, config=config, notes=notes)
+    data = TrainingSet(task.corpora, pieces=start.pieces, config=config, notes=notes)
     if config.model.architecture == "w2ner":
         _note_lost_tags(data, scheme, notes)
     folder = task.output / SNAPSHOT
@@ -136,8 +132,7 @@ def _train(
     accelerator.wait_for_everyone()
     trained = _model_of(task, start, notes)
     stop = Stop()
-    marked = [] if task.dev is None else [sentence for sentence in task.dev.sentences if sentence.mentions]
-    dev = examples_of(marked, pieces=start.pieces, settings=config.decoding, notes=Notes())
+    dev = _dev_examples(task, start.pieces)
 
     def examine(model: Toe) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -160,7 +155,7 @@ def _train(
         folder=folder,
         accelerator=accelerator,
         examine=examine,
-        evaluate=lambda model: _dev_score(task, model, trained),
+        evaluate=lambda model: dev_scores(task, model, trained),
         keep=keep if config.train.keep_epochs else None,
         watcher=Log(task.output / "log.csv", watcher) if accelerator.is_main_process else Log(),
         stop=stop,
@@ -180,12 +175,13 @@ def _train(
         "epochs": state.epoch,
         "best_epoch": state.best_epoch,
         "seconds": round(state.seconds, 1),
-        "examples": len(data.examples) + data.made,
+        "examples": data.count,
         "versions": versions(),
         "data": about,
+        **({"weights": {corpus.name: corpus.weight for corpus in task.corpora}} if task.more else {}),
         "lexicon": trained.checkpoint.lexicon.about() if trained.checkpoint.lexicon else None,
     }
-    done = _finish(task, trained, state, facts, notes)
+    done = finish(task, trained, state, facts, notes)
     accelerator.wait_for_everyone()
     return done
 
@@ -207,78 +203,50 @@ def _note_without_dev(config: TrainConfig, notes: Notes) -> None:
         notes.add("setting that needs dev, without effect", f"train.{name}")
 
 
+def _dev_examples(task: Task, pieces: Pieces) -> list[Example]:
+    """The dev sentences with mentions, of the group that their corpus is."""
+    found: list[Example] = []
+    for group, corpus in enumerate(task.corpora):
+        marked = [] if corpus.dev is None else [sentence for sentence in corpus.dev.sentences if sentence.mentions]
+        found += examples_of(marked, pieces=pieces, settings=task.config.decoding, notes=Notes(), group=group)
+    return found
+
+
 def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
     """W2NER has one label a cell."""
-    for example in data.examples[: data.distinct]:
+    known = scheme.known
+    for example in data.distinct:
         words = len(example.words.words)
-        for _ in range(int((scheme.encode(example.mentions, words).sum(axis=-1) > 1).sum())):
+        tags = scheme.encode(example.mentions, words)[:, :, known[example.group]]
+        for _ in range(int((tags.sum(axis=-1) > 1).sum())):
             notes.add("cell with several tags, of which W2NER learns one", f"a sentence of {words} words")
-
-
-def _finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
-    """Choose the decoding settings, score, and write the model with all that goes with it."""
-    replayed = Replayed(trained.recognizer().engine)
-    if task.dev is not None:
-        recognizer = replace(trained.recognizer(), engine=replayed)
-        trained.checkpoint, meaning = settled(trained.checkpoint, recognizer, task.dev, notes=notes)
-        facts["reliability"] = meaning
-    facts["scores"] = {}
-    for name, part in task.parts.items():
-        if name != "train":
-            recognizer = trained.recognizer()
-            if name == "dev":
-                recognizer = replace(recognizer, engine=replayed)
-            found = predictions(recognizer, part, notes=notes)
-            facts["scores"][name] = evaluation_json(evaluation_of(part, found))
-            _write(task.output / f"{name}.jsonl", answers(found))
-            if name in task.split:
-                _write(task.output / f"{name}.ids", "".join(f"{document.id}\n" for document in part.documents))
-    facts["notes"] = {what: count for what, count, _ in notes}
-    _write(task.output / "log.csv", _csv(state.history))
-    title = f"{task.config.model.architecture}, seed {facts['seed']}"
-    draw_curves(state.history, task.output / "curves.png", title=title)
-    trained.checkpoint = replace(trained.checkpoint, training=facts)
-    trained.card = card_of(trained.checkpoint)
-    trained.save_pretrained(task.output)
-    shutil.rmtree(task.output / SNAPSHOT)
-    return facts
 
 
 def _model_of(task: Task, start: Start, notes: Notes) -> TrainedModel:
     lexicon = start.lexicon | task.lexicon
     if task.own_names:
-        lexicon |= names_of(task.train.sentences)
+        for corpus in task.corpora:
+            lexicon |= names_of(corpus.train.sentences)
     config = replace(task.config, model=replace(task.config.model, encoder=start.encoder))
     checkpoint = Checkpoint(
         config=config,
-        types=task.train.types,
+        types=task.scheme.types,
+        groups=task.scheme.groups if task.more else (),
         language_model=start.language_model,
         max_pieces=start.pieces.max_pieces,
         version=versions()["gridner"],
-        lexicon=lexicon.suited(task.train.sentences, notes=notes),
+        lexicon=_suited(lexicon, task.corpora, notes),
     )
     return TrainedModel(start.model, checkpoint, start.pieces)
 
 
-def _dev_score(task: Task, model: Toe, trained: TrainedModel) -> Evaluation | None:
-    if task.dev is None:
-        return None
-    recognizer: Recognizer = recognizer_of(model, trained.checkpoint, trained.pieces, task.config.decoding)
-    if task.config.train.tune_thresholds:
-        recognizer = replace(recognizer, engine=Replayed(recognizer.engine))
-        recognizer = replace(recognizer, decoding=tuned(recognizer, task.dev).decoding)
-    return evaluation_of(task.dev, predictions(recognizer, task.dev))
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, lambda part: write_text(part, text), folder=False, force=True)
-
-
-def _csv(history: Sequence[Mapping[str, float]]) -> str:
-    names = list(dict.fromkeys(name for row in history for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    for row in history:
-        writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
-    return out.getvalue()
+def _suited(lexicon: Lexicon, corpora: Sequence[Corpus], notes: Notes) -> Lexicon:
+    """The names that suit the corpora: those of a type suit one that marks it."""
+    if len(corpora) == 1:
+        return lexicon.suited(corpora[0].train.sentences, notes=notes)
+    found = Lexicon()
+    for corpus in corpora:
+        own = Lexicon((type, name) for type, name in lexicon if type in corpus.train.types)
+        found |= own.suited(corpus.train.sentences, notes=notes)
+    known = {type for corpus in corpora for type in corpus.train.types}
+    return found | Lexicon((type, name) for type, name in lexicon if type not in known).suited((), notes=notes)

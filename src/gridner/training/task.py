@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +15,16 @@ from typing import Any
 
 from gridner.config import Config
 from gridner.corpus.gazetteer import Lexicon
-from gridner.corpus.splits import Part
+from gridner.corpus.splits import Corpus, Part
 from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.inference.checkpoint import ABOUT, read_checkpoint
 from gridner.locking import only_process
+from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training.snapshot import differences
 
 SNAPSHOT, EPOCHS = "snapshot", "epochs"
+NAME = re.compile(r"\w[\w.-]*")  # of a corpus
+MOST_WEIGHT = 100
 SPARE = 50 * 2**20  # bytes that must stay free
 
 
@@ -33,6 +37,9 @@ class Task:
     output: Path
     dev: Part | None = None  # what the epoch and the thresholds are chosen on
     test: Part | None = None  # scored once, in the end
+    name: str = ""  # of the corpus, where there are more
+    weight: float = 1.0  # how often an epoch sees its sentences
+    more: tuple[Corpus, ...] = ()  # other corpora, which mark types of their own
     init: Path | None = None
     lexicon: Lexicon = field(default_factory=Lexicon)  # names that are known
     own_names: bool = False  # those of train too
@@ -41,39 +48,78 @@ class Task:
     command: str = ""
 
     @property
+    def corpora(self) -> tuple[Corpus, ...]:
+        """All corpora, in the order of the groups of types."""
+        return (Corpus(self.name, self.train, self.dev, self.test, self.weight), *self.more)
+
+    def part_name(self, kind: str, corpus: Corpus) -> str:
+        """Return train, dev or test, with the name of the corpus where there are several."""
+        return f"{kind}-{corpus.name}" if self.more else kind
+
+    @property
     def parts(self) -> dict[str, Part]:
         """The parts by name."""
-        named = {"train": self.train, "dev": self.dev, "test": self.test}
-        return {name: part for name, part in named.items() if part is not None}
+        return {name: part for name, _, part in self.each_part("train", "dev", "test")}
+
+    def each_part(self, *kinds: str) -> Iterator[tuple[str, Corpus, Part]]:
+        """Yield the parts of these kinds that there are, by name, with their corpus."""
+        for kind in kinds:
+            for corpus in self.corpora:
+                part: Part | None = getattr(corpus, kind)
+                if part is not None:
+                    yield self.part_name(kind, corpus), corpus, part
+
+    @property
+    def scheme(self) -> TagScheme:
+        """The tags of all types; those of each of several corpora are a group."""
+        types = sorted({name for corpus in self.corpora for name in corpus.train.types})
+        groups = tuple(TypeGroup(corpus.name, corpus.train.types) for corpus in self.corpora) if self.more else ()
+        return TagScheme(tuple(types), self.config.model.tags, groups)
 
 
 def check_parts(task: Task, notes: Notes) -> None:
     """The types of train are those that the model knows; dev must have something to choose by."""
-    known = task.train.types
-    if not known:
-        raise UsageError(
-            f"train: no entities in {plural(len(task.train.documents), 'document')}, expected some to learn from"
-        )
-    if task.dev is not None and not task.dev.types:
-        raise UsageError(
-            f"dev: no entities in {plural(len(task.dev.documents), 'document')}, expected some to choose by"
-        )
+    _check_corpora(task)
+    for name, _, part in task.each_part("train", "dev"):
+        if not part.types:
+            why = "learn from" if name.startswith("train") else "choose by"
+            documents = plural(len(part.documents), "document")
+            raise UsageError(f"{name}: no entities in {documents}, expected some to {why}")
+    known = task.scheme.types
     if task.lexicon and not set(task.lexicon.types) & set(known):
         raise UsageError(f"lexicon: names of {', '.join(task.lexicon.types)}, expected some of {', '.join(known)}")
-    texts = {document.text for document in task.train.documents}
-    for name, part in task.parts.items():
-        for document in part.documents if name != "train" else ():
+    texts = {document.text for corpus in task.corpora for document in corpus.train.documents}
+    for name, corpus, part in task.each_part("dev", "test"):
+        own, kind = corpus.train.types, name.partition("-")[0]
+        for document in part.documents:
             if document.text in texts:
                 notes.add(f"{name}: document that is also in train", document.id)
             for entity in document.entities:
-                if entity.type in known:
+                if entity.type in own:
                     continue
-                if name not in task.split:
+                if kind not in task.split:
                     raise UsageError(
-                        f"{name}: type {entity.type} in document {document.id}, expected those of train: "
-                        f"{', '.join(known)} (--types chooses)"
+                        f"{name}: type {entity.type} in document {document.id}, expected those of "
+                        f"{task.part_name('train', corpus)}: {', '.join(own)} (--types chooses)"
                     )
                 notes.add(f"{name}: entity of a type that train does not have, counts as missed", entity.type)
+
+
+def _check_corpora(task: Task) -> None:
+    """Names go into labels and into file names, and dev chooses for all corpora or for none."""
+    names = [corpus.name for corpus in task.corpora]
+    for corpus in task.corpora:
+        if task.more and not NAME.fullmatch(corpus.name):
+            raise UsageError(f"corpus {corpus.name!r}: expected a name of letters, digits, '-', '_' and '.'")
+        if task.more and names.count(corpus.name) > 1:
+            raise UsageError(f"corpus {corpus.name}: two of this name, expected different names (NAME=PATH)")
+        if not 0 < corpus.weight <= MOST_WEIGHT:
+            of = f" of {corpus.name}" if corpus.name else ""
+            raise UsageError(f"weight {corpus.weight:g}{of}, expected more than 0 and at most {MOST_WEIGHT}")
+    with_dev = [corpus.name for corpus in task.corpora if corpus.dev is not None]
+    if with_dev and len(with_dev) < len(names):
+        without = ", ".join(name for name in names if name not in with_dev)
+        raise UsageError(f"dev: none for {without}, expected dev documents for every corpus or for none")
 
 
 def identity_of(task: Task, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,6 +131,10 @@ def identity_of(task: Task, seed: int, about: Mapping[str, Any]) -> dict[str, An
     init = None
     if task.init is not None and (task.init / ABOUT).is_file():
         init = hashlib.sha256((task.init / ABOUT).read_bytes()).hexdigest()
+    if task.more:
+        data["corpora"] = ", ".join(corpus.name for corpus in task.corpora)  # their order is that of the labels
+    if any(corpus.weight != 1 for corpus in task.corpora):
+        data["weights"] = ", ".join(f"{corpus.weight:g}" for corpus in task.corpora)
     if task.lexicon or task.own_names:
         data["lexicon"] = f"{task.lexicon.about()['sha256']}{', own names' * task.own_names}"
     identity: dict[str, Any] = json.loads(json.dumps({**settings, "data": data, "seed": seed, "init": init}))

@@ -17,6 +17,9 @@ from gridner.text.sentences import each_sentence
 
 SOLID, DOTTED, ONWARD = "━", "┄", "›"
 
+COLOURS = 12  # of draw.css
+SEED = 2_167_974_784  # of the hash below: one with which the types of common corpora have different colours
+
 BIDI = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
@@ -181,6 +184,14 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequ
             )
         found.append(Cell(_visible(text[start:end]), tuple(bars)))
     return found
+
+
+def colour_of(type: str) -> int:
+    """Return the number of a type's colour: the same wherever it is shown and whatever else is (FNV-1a)."""
+    number = SEED
+    for byte in type.encode("utf-8", "surrogatepass"):
+        number = (number ^ byte) * 16_777_619 % 2**32
+    return number % COLOURS
 
 
 def label_of(entity: Entity) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
-from gridner.view.draw import blocks, cells, label_of
+from gridner.view.draw import blocks, cells, colour_of, label_of
 
-COLOURS = 9  # of draw.css
 ENTITY = 1 << 20  # of draw.js: room for the lane of a bar beside the number of its entity
 MOST = 200  # sentences that a notebook shows
 
@@ -26,16 +25,13 @@ def document_html(document: Document, *, most: int = MOST) -> str:
     """A document for a notebook: its sentences with entities, and how many are not shown."""
     drawn: list[str] = []
     empty = more = 0
-    colours: dict[str, int] = {}
     for span, entities in blocks(document):
         if not entities:
             empty += 1
         elif len(drawn) == most:
             more += 1
         else:
-            for entity in entities:
-                colours.setdefault(entity.type, len(colours) % COLOURS)
-            drawn.append(block_html(document.text, span, entities, colours))
+            drawn.append(block_html(document.text, span, entities))
     said = [
         f"{count:,} {'sentence' if count == 1 else 'sentences'} {what}"
         for count, what in ((empty, "without entities"), (more, "more"))
@@ -70,7 +66,7 @@ def packed_cells(
     return packed
 
 
-def block_html(text: str, span: Fragment, entities: Sequence[Entity], colours: Mapping[str, int]) -> str:
+def block_html(text: str, span: Fragment, entities: Sequence[Entity]) -> str:
     """A block of text with its entities, as one element."""
     drawn = cells(text, span, entities)
     lanes = max((bar.lane + 1 for cell in drawn for bar in cell.bars), default=0)
@@ -81,7 +77,7 @@ def block_html(text: str, span: Fragment, entities: Sequence[Entity], colours: M
             entity = entities[bar.entity]
             kind = "g-bar" if bar.solid else "g-bar g-gap"
             label = f'<span class="g-label"><bdi>{escape(label_of(entity))}</bdi></span>' if bar.first else ""
-            style = f"--lane:{bar.lane};--colour:var(--g{colours[entity.type]})"
+            style = f"--lane:{bar.lane};--colour:var(--g{colour_of(entity.type)})"
             bars.append(f'<span class="{kind}" aria-hidden="true" style="{style}">{label}</span>')
         parts.append(f'<span class="g-cell">{escape(cell.text)}{"".join(bars)}</span>' if bars else escape(cell.text))
     said = "; ".join(f"{label_of(entity)}: {_words(text, entity)}" for entity in entities)

@@ -1,6 +1,7 @@
 "use strict";
 // What the scores of entities say: precision and recall as they fall, and how often entities with such a score are right.
 /* eslint-disable no-unused-vars */
+const SYSTEMS = ["var(--accent)", "var(--second)"];
 const drawPlot = (caption, x, y, lines) => { // lines: { points in 0..1, n of its colour, name, dots, dashed }
   const [left, top, size] = [38, 8, 240];
   const at = (point) => `${left + size * point[0]},${top + size * (1 - point[1])}`;
@@ -14,11 +15,11 @@ const drawPlot = (caption, x, y, lines) => { // lines: { points in 0..1, n of it
   picture.append(svg("text", { x: left + size / 2, y: top + size + 30, "text-anchor": "middle" }, x));
   picture.append(svg("text", { x: 10, y: top + size / 2, transform: `rotate(-90 10 ${top + size / 2})`, "text-anchor": "middle" }, y));
   for (const { points, n, dots, dashed } of lines) {
-    const colour = dashed ? "var(--soft)" : `var(--g${n})`;
+    const colour = dashed ? "var(--soft)" : SYSTEMS[n];
     picture.append(svg("polyline", { points: points.map(at).join(" "), fill: "none", stroke: colour, "stroke-width": dashed ? 1 : 2, "stroke-dasharray": dashed ? "4 4" : "none" }));
     if (dots) for (const point of points) { const [cx, cy] = at(point).split(","); picture.append(svg("circle", { cx, cy, r: 3.5, fill: colour })); }
   }
-  const keys = lines.map(({ name, n }) => (name ? make("span", { style: `color:var(--g${n})` }, `■ ${name} `) : ""));
+  const keys = lines.map(({ name, n }) => (name ? make("span", { style: `color:${SYSTEMS[n]}` }, `■ ${name} `) : ""));
   return make("figure", {}, picture, make("figcaption", {}, `${caption} `, ...keys));
 };
 

@@ -10,6 +10,10 @@ const filled = (element, attributes, children) => {
 const make = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
+// The colour of a type: the same wherever it is shown and whatever else is (FNV-1a; draw.py has the same).
+const COLOURS = 12, SEED = 2167974784;
+const colourOf = (type) => `var(--g${new TextEncoder().encode(type).reduce((number, byte) => Math.imul(number ^ byte, 16777619) >>> 0, SEED) % COLOURS})`;
+
 // `cells`: [text, bar, …], a bar being entity * ENTITY + (lane << 2 | solid << 1 | first). `entities`: for each its colour
 // and its label (a function that gives what to show), null if it is not to be shown.
 const ENTITY = 2 ** 20; // past 32 bits, so the entity is found by division

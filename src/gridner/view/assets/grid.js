@@ -7,6 +7,7 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
     HTW: "the row's word is the head, the column's the tail",
     THW: "the row's word is the tail, the column's the head",
   };
+  const tagOf = (label) => label.split(/[:@]/, 1)[0]; // HTW:type, NNW@group
   const short = (word) => (word.length > 12 ? `${word.slice(0, 11)}…` : word);
   // The cells of a mention in the panel of a tag: its path for neighbours, one cell for head and tail.
   const cellsOf = (tag, words) => {
@@ -17,7 +18,7 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
     return tag === "NNW" ? steps : steps.map(([a, b]) => [b, a]);
   };
 
-  const panel = (tag, window, colourOf) => {
+  const panel = (tag, window) => {
     const { words, tags, mentions } = window;
     const n = words.length, size = n > 60 ? 8 : n > 30 ? 11 : 15, room = 84, font = Math.min(11, size - 1);
     const across = room + n * size + 46, down = room + n * size + 6; // words stand out to the right
@@ -32,7 +33,7 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
       picture.append(line, row, column);
     });
     for (const [label, cells] of Object.entries(tags)) {
-      const [name, type] = [label.split(":", 1)[0], label.slice(label.indexOf(":") + 1)];
+      const [name, type] = [tagOf(label), label.slice(label.indexOf(":") + 1)];
       if (name !== tag) continue;
       for (const [row, column, value] of cells) {
         const cell = svg("rect", { x: x(column) + 0.5, y: y(row) + 0.5, width: size - 1, height: size - 1, fill: label.includes(":") ? colourOf(type) : "var(--fore)", "fill-opacity": (0.08 + 0.92 * value).toFixed(2) });
@@ -51,10 +52,10 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
     return make("figure", { class: "grid-panel" }, said, make("div", { class: "grid-scroll", tabindex: "0", role: "region", "aria-label": `${tag}, the grid` }, picture));
   };
 
-  return (window, colourOf) => {
-    const tags = [...new Set(Object.keys(window.tags).map((label) => label.split(":", 1)[0]))];
+  return (window) => {
+    const tags = [...new Set(Object.keys(window.tags).map(tagOf))];
     const list = make("ul", { class: "grid-mentions" });
-    const whole = make("div", { class: "grid-whole" }, list, make("div", { class: "grid-panels" }, ...tags.map((tag) => panel(tag, window, colourOf))));
+    const whole = make("div", { class: "grid-whole" }, list, make("div", { class: "grid-panels" }, ...tags.map((tag) => panel(tag, window))));
     const light = (number) => {
       whole.classList.toggle("grid-one", number !== null);
       for (const path of whole.querySelectorAll(".grid-path")) path.classList.toggle("lit", path.dataset.mention === String(number));

@@ -2,12 +2,11 @@
 // The page of the service: asks, draws the answer, and hides what is below the threshold or of a type that is not wanted.
 (() => {
   const $ = (id) => document.getElementById(id);
-  const COLOURS = 9, ROWS = 500, LINK = 6000;
+  const ROWS = 500, LINK = 6000;
   const many = (count, word, words) => `${count.toLocaleString("en")} ${count === 1 ? word : words ?? `${word}s`}`;
   let drawings = {}; // by source: what is found, what the file says
   let source = "found", level = 0.5, hidden = new Set(), types = [], file = null, asking = null;
 
-  const colourOf = (type) => `var(--g${Math.max(0, types.indexOf(type)) % COLOURS})`;
   const now = () => drawings[source];
   const isSure = (entity) => source !== "found" || entity.score > level;
   const isShown = (entity) => !hidden.has(entity.type) && isSure(entity);
@@ -93,7 +92,7 @@
       details.dataset.asked = "yes";
       try {
         const { windows } = await (await ask("page/grid", { text: now().document.text, start: block.start })).json();
-        details.append(...(windows.length ? windows.map((window) => drawGrid(window, colourOf)) : [make("p", { class: "g-note" }, "No tag is likely anywhere in this sentence.")]));
+        details.append(...(windows.length ? windows.map(drawGrid) : [make("p", { class: "g-note" }, "No tag is likely anywhere in this sentence.")]));
       } catch (error) {
         delete details.dataset.asked;
         details.open = false;

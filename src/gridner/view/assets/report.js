@@ -4,10 +4,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const two = data.systems.length > 1;
-  const COLOURS = 9;
   const NAMES = two ? ["A", "B"] : ["the system"];
 
-  const colourOf = (number) => `var(--g${number % COLOURS})`;
   const percent = (value) => (100 * value).toFixed(1);
   const signed = (value) => `${value < 0 ? "−" : "+"}${percent(Math.abs(value))}`;
   const many = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
@@ -144,12 +142,12 @@
     return [" ", make("span", { class: kind }, `${two ? `${NAMES[n]} ` : ""}${kind === "right" ? "✓" : kind}${score}`)];
   });
   const draw = (sentence) => drawBlock(sentence.c, sentence.e.map((one) => ({
-    colour: colourOf(one.t), label: () => [data.types[one.t], ...badge(one)],
+    colour: colourOf(data.types[one.t]), label: () => [data.types[one.t], ...badge(one)],
   })));
   const gridsOf = (sentence) => (sentence.n ?? []).map((window) => { // drawn when it is opened
     const details = make("details", { class: "grid" }, make("summary", {}, "grid"));
     details.addEventListener("toggle", () => {
-      if (details.open && !details.querySelector(".grid-whole")) details.append(drawGrid(window, (type) => colourOf(Math.max(0, data.types.indexOf(type)))));
+      if (details.open && !details.querySelector(".grid-whole")) details.append(drawGrid(window));
     });
     return details;
   });

@@ -1,0 +1,120 @@
+"""The scores of a training on dev and test, for each corpus by itself, and the files that it leaves."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from gridner.errors import Notes
+from gridner.files import write_text, write_whole
+from gridner.inference.model_card import card_of
+from gridner.inference.recognizer import Recognizer
+from gridner.inference.tuning import Marked, Replayed, answers, choice, evaluation_of, predictions, settled, tuned
+from gridner.model.toe import Toe
+from gridner.model.trained import TrainedModel, recognizer_of
+from gridner.scoring.evaluation import ALL, DISCONTINUOUS, Evaluation, Score
+from gridner.scoring.serialization import evaluation_json
+from gridner.training.curves import draw_curves
+from gridner.training.snapshot import State
+from gridner.training.task import SNAPSHOT, Task
+
+MEAN_OF = (ALL, DISCONTINUOUS)  # slices whose mean over several corpora goes into the log
+
+
+@dataclass(frozen=True, slots=True)
+class DevScores:
+    """The dev scores of an epoch, by the name of the corpus."""
+
+    evaluations: Mapping[str, Evaluation]
+
+    def choice(self, best_by: str) -> float:
+        """Return what the best epoch is chosen by: the mean over the corpora."""
+        return fmean(choice(evaluation, best_by) for evaluation in self.evaluations.values())
+
+    def row(self) -> dict[str, float]:
+        """Return the columns of the log: every slice, or for several corpora the mean and then every slice of each."""
+        every = self.evaluations
+        if len(every) == 1:
+            (evaluation,) = every.values()
+            return {key: value for name in evaluation.slices for key, value in _columns(name, evaluation.score(name))}
+        row: dict[str, float] = {}
+        for name in MEAN_OF:
+            scores = [evaluation.score(name) for evaluation in every.values()]
+            columns = [dict(_columns(name, one)) for one in scores if name == ALL or one.tp + one.fn]
+            row |= {key: fmean(one[key] for one in columns) for one in columns[:1] for key in one}
+        for corpus, evaluation in every.items():
+            for name in evaluation.slices:
+                row |= {f"{corpus} {key}": value for key, value in _columns(name, evaluation.score(name))}
+        return row
+
+
+def _columns(name: str, score: Score) -> list[tuple[str, float]]:
+    return [(f"{name} P", score.precision), (f"{name} R", score.recall), (f"{name} F1", score.f1)]
+
+
+def dev_scores(task: Task, model: Toe, trained: TrainedModel) -> DevScores | None:
+    """Score a network on the dev documents of every corpus; None without any."""
+    devs = _devs(task)
+    if not devs:
+        return None
+    recognizer: Recognizer = recognizer_of(model, trained.checkpoint, trained.pieces, task.config.decoding)
+    if task.config.train.tune_thresholds:
+        recognizer = replace(recognizer, engine=Replayed(recognizer.engine))
+        recognizer = replace(recognizer, decoding=tuned(recognizer, *devs.values()).decoding)
+    return DevScores(
+        {name: evaluation_of(dev.part, dev.only(predictions(recognizer, dev.part))) for name, dev in devs.items()}
+    )
+
+
+def _devs(task: Task) -> dict[str, Marked]:
+    return {corpus.name: Marked(part, corpus.train.types) for _, corpus, part in task.each_part("dev")}
+
+
+def finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
+    """Choose the decoding settings, score, and write the model with all that goes with it."""
+    replayed = Replayed(trained.recognizer().engine)
+    if devs := _devs(task):
+        recognizer = replace(trained.recognizer(), engine=replayed)
+        trained.checkpoint, meaning = settled(trained.checkpoint, recognizer, *devs.values(), notes=notes)
+        facts["reliability"] = meaning
+    facts["scores"] = {}
+    for name, corpus, part in task.each_part("dev", "test"):
+        recognizer, kind = trained.recognizer(), name.partition("-")[0]
+        if kind == "dev":
+            recognizer = replace(recognizer, engine=replayed)
+        found = Marked(part, corpus.train.types).only(predictions(recognizer, part, notes=notes))
+        facts["scores"][name] = evaluation_json(evaluation_of(part, found))
+        write_file(task.output / f"{name}.jsonl", answers(found))
+        if kind in task.split:
+            write_file(task.output / f"{name}.ids", "".join(f"{document.id}\n" for document in part.documents))
+    facts["notes"] = {what: count for what, count, _ in notes}
+    write_file(task.output / "log.csv", log_of(state.history))
+    title = f"{task.config.model.architecture}, seed {facts['seed']}"
+    draw_curves(state.history, task.output / "curves.png", title=title)
+    trained.checkpoint = replace(trained.checkpoint, training=facts)
+    trained.card = card_of(trained.checkpoint)
+    trained.save_pretrained(task.output)
+    shutil.rmtree(task.output / SNAPSHOT)
+    return facts
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file of the run, over the one before."""
+    write_whole(path, lambda part: write_text(part, text), folder=False, force=True)
+
+
+def log_of(history: Sequence[Mapping[str, float]]) -> str:
+    """Return the epochs as CSV."""
+    names = list(dict.fromkeys(name for row in history for name in row))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    for row in history:
+        writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
+    return out.getvalue()
