@@ -77,7 +77,7 @@ def test_gradients_reach_every_parameter(name: str) -> None:
     (grid,) = output.grids
     gold = torch.rand(2, 6, 6, LABELS, generator=torch.Generator().manual_seed(0)) < 0.3
     loss = cell_loss(grid.scores[-1], gold, grid.counts)
-    for log_odds in output.log_odds:
+    for log_odds in (odds for every in output.log_odds for odds in every.unbind(dim=-1)):
         loss = loss + word_loss(log_odds, gold_words & (torch.arange(6) % 2 == 0), batch.lengths)
     loss.backward()  # type: ignore[no-untyped-call]
     used = [19, *range(1, 4), *range(10, 13)]  # distances that occur among six words
