@@ -1,9 +1,9 @@
-"""Bulk prediction: this process, several processes, and Ray with one and two workers, on the same sentences.
+"""Measure bulk prediction in one process, in several processes, and on Ray with one and two workers.
 
     python benchmarks/bulk.py corpus/dev --format brat --sentences 100000 --words 16
 
-Each sentence is a document; the corpus is repeated until there are enough. The first row is one process, all threads,
-as `gridner predict` runs without options. Ratios are to one process with one thread, in one run.
+Each sentence is a document, and the corpus is repeated until there are enough. The first row is one process with all
+threads, the default of `gridner predict`. Ratios compare with one process and one thread of the same run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from measure import machine, table
 
 
 def documents_of(corpus: Path, format: str, count: int, words: int | None) -> list[Document]:
-    """So many sentences, each a document, of so many words at most."""
+    """Return `count` sentences, each as a document of at most `words` words."""
     sentences = [
         document.text[one.start : one.words[:words][-1].end]
         for document in read(corpus, format)
@@ -32,7 +32,7 @@ def documents_of(corpus: Path, format: str, count: int, words: int | None) -> li
 
 
 def seconds(run: Callable[[], Iterable[Document]]) -> tuple[float, float, int]:
-    """Until the first answer, for the others, and how many entities there were."""
+    """Return the seconds until the first document, the seconds for the others, and the number of entities."""
     began = time.perf_counter()
     answers = iter(run())
     entities = len(next(answers).entities)
@@ -42,7 +42,7 @@ def seconds(run: Callable[[], Iterable[Document]]) -> tuple[float, float, int]:
 
 
 def on_ray(documents: list[Document], workers: int) -> Iterator[Document]:
-    """Ray Data with so many recognizers."""
+    """Predict with Ray Data and a pool of recognizers."""
     from gridner.integrations import ray as gridner_ray
 
     dataset = gridner_ray.from_documents(documents)
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--format", default="auto")
     parser.add_argument("--sentences", type=int, default=100_000)
-    parser.add_argument("--words", type=int, help="cut sentences after so many (default: as they are)")
+    parser.add_argument("--words", type=int, help="cut sentences after this many words (default: do not cut)")
     parser.add_argument("--no-ray", action="store_true")
     options = parser.parse_args()
     documents = documents_of(options.corpus, options.format, options.sentences, options.words)

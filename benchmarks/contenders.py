@@ -1,4 +1,4 @@
-"""The sentence splitters that splitters.py compares: how each is called, and what it costs to install and to start."""
+"""The sentence splitters that splitters.py compares: how to call each one, its size and its start-up time."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ print(imported - before, called - ready, passes[1] - passes[0], passes[2] - pass
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds in a fresh process. Some splitters keep what they have seen, so a second pass says little of new text."""
+    """Seconds in a fresh process. Some splitters cache texts, so a second pass says little about new text."""
 
     imported: float
     first_call: float
@@ -99,7 +99,7 @@ class Times:
 
 
 def time_fresh(package: str, texts: Sequence[str], runs: int) -> Times:
-    """Time a splitter in fresh processes; the best of several for each figure."""
+    """Time a splitter in several fresh processes and return the best of each figure."""
     code = _FRESH.format(module="syntok.segmenter" if package == "syntok" else package, package=package)
     lines = [
         subprocess.run(
@@ -116,7 +116,7 @@ def time_fresh(package: str, texts: Sequence[str], runs: int) -> Times:
 
 
 def installed_size(package: str) -> int:
-    """Bytes of a package and of all that it requires, compiled caches left out; of gridner, its splitting.py alone."""
+    """Return the bytes of a package with its requirements, without compiled caches; for gridner, of splitting.py."""
     if package == "gridner":
         return Path(sys.modules[split_sentences.__module__].__file__ or "").stat().st_size
     seen: set[str] = set()

@@ -1,8 +1,8 @@
-"""Precision and recall of a model by the score that its entities must exceed: a table and a picture.
+"""Print precision and recall of a model by score threshold, and draw the curve.
 
     python benchmarks/curve.py craft/dev docs/precision-recall.png [--model MODEL]
 
-Without --model it is the model that comes with gridner.
+Without --model, it measures the default model.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ Key = tuple[object, ...]
 
 
 class Curve:
-    """Entities found, by falling score, and whether they are right; and how many there are to find."""
+    """Predicted entities by descending score, whether each is correct, and the number of gold entities."""
 
     def __init__(self) -> None:
         self.found: list[tuple[float, bool]] = []
         self.gold = 0
 
     def add(self, gold: set[Key], answer: dict[Key, float]) -> None:
-        """The entities of a document."""
+        """Add the entities of a document."""
         self.gold += len(gold)
         self.found += [(score, key in gold) for key, score in answer.items()]
 
     def at(self, threshold: float) -> tuple[float, float, float]:
-        """Precision, recall and F1 of what exceeds a score."""
+        """Return precision, recall and F1 of the entities above a score."""
         kept = [right for score, right in self.found if score > threshold]
         right = sum(kept)
         return right / max(1, len(kept)), right / max(1, self.gold), 2 * right / max(1, len(kept) + self.gold)
 
     def points(self) -> list[tuple[float, float]]:
-        """Precision and recall of the best, the two best and so on."""
+        """Return precision and recall of the best entity, the two best, and so on."""
         found, right = [], 0
         for number, (_, ok) in enumerate(sorted(self.found, reverse=True), start=1):
             right += ok
@@ -53,12 +53,12 @@ class Curve:
 
 
 def label(threshold: float, default: float) -> str:
-    """A threshold, and whether it is the model's own."""
+    """Format a threshold, and mark the model's default."""
     return f"{threshold:.2f}" if threshold != default else f"{threshold:.3f} (default)"
 
 
 def keys(document: Document, entities: Sequence[Entity], *, gaps: bool) -> dict[Key, float]:
-    """What makes an entity right, with its score; all, or only those with gaps."""
+    """Return the keys by which entities are compared, with their scores; all, or only discontinuous ones."""
     found = {(entity.type, *extent(document.text, entity)): entity.score or 0.0 for entity in entities}
     return {key: score for key, score in found.items() if len(key) > 2 or not gaps}
 

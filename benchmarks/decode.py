@@ -1,8 +1,8 @@
-"""The decoder: sparse and dense grids, its two ways against each other, and plain recursion for comparison.
+"""Measure the decoder on sparse and dense grids, its two algorithms, and plain recursion for comparison.
 
     python benchmarks/decode.py
 
-Times are CPU seconds of one core, the best of several runs. `--part` runs one of the four parts alone.
+Times are CPU seconds of one core, the best of several runs. `--part` runs one of the four parts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Grid = NDArray[np.float32]
 
 
 def sparse_grid(random: np.random.Generator, words: int) -> tuple[Grid, set[Mention]]:
-    """A grid of probabilities with 0 to 3 mentions above the threshold, some in pieces, and noise below it."""
+    """Return a grid of probabilities with 0 to 3 mentions above the threshold, some discontinuous, and noise below."""
     mentions = set()
     for _ in range(random.integers(0, 4)):
         size = int(random.choice([1, 2, 3, 4], p=[0.45, 0.3, 0.15, 0.1]))
@@ -43,7 +43,7 @@ def sparse_grid(random: np.random.Generator, words: int) -> tuple[Grid, set[Ment
 
 
 def sparse(runs: int) -> dict[str, Any]:
-    """Sentences a second over 10,000 grids of 16 words, from scores to mentions."""
+    """Measure sentences per second over 10,000 grids of 16 words, from scores to mentions."""
     random = np.random.default_rng(1)
     grids = [sparse_grid(random, 16) for _ in range(10_000)]
     empty = sum(not mentions for _, mentions in grids)
@@ -63,7 +63,7 @@ def sparse(runs: int) -> dict[str, Any]:
 
 
 def dense(runs: int) -> list[dict[str, Any]]:
-    """Full grids of 200 words."""
+    """Measure full grids of 200 words."""
     random = np.random.default_rng(1)
     shape = (200, 200, len(SCHEME.labels))
     grids = {
@@ -80,7 +80,7 @@ def dense(runs: int) -> list[dict[str, Any]]:
 
 
 def random_relations(random: np.random.Generator, words: int, density: float) -> Relations:
-    """Links and ends of one type, each held with probability `density`."""
+    """Return links and ends of one type, each present with probability `density`."""
     held = random.random((words, words, 2)) < density
     scores = np.where(held, random.uniform(0.51, 1, held.shape), 0.1).astype(np.float32)
     return Relations(links=scores[:, :, :1], ends=scores[:, :, 1:])
@@ -92,7 +92,7 @@ def decode_all(grids: list[Relations]) -> list[Decoded]:
 
 
 def crossover(runs: int) -> list[dict[str, Any]]:
-    """Walking against sweeping over lengths and densities, and the bound that chooses between them."""
+    """Compare walking and sweeping over lengths and densities, and the bound that chooses between them."""
     random = np.random.default_rng(1)
     results = []
     for words in (8, 16, 32, 64, 128, 200):
@@ -115,7 +115,7 @@ def _load(relations: Relations) -> float:
 
 
 def enumerate_paths(relations: Relations, threshold: float = 0.5) -> int:
-    """Every path from a head to its tail, by plain recursion: how many there are."""
+    """Count the paths from each head to its tail by plain recursion."""
     words = len(relations.links)
     after = [[m for m in range(i + 1, words) if relations.links[i, m, 0] > threshold] for i in range(words)]
 
@@ -127,7 +127,7 @@ def enumerate_paths(relations: Relations, threshold: float = 0.5) -> int:
 
 
 def growth(runs: int) -> list[dict[str, Any]]:
-    """Full grids of one type: plain recursion against the decoder."""
+    """Compare plain recursion and the decoder on full grids of one type."""
     results = []
     for words in range(8, 19, 2):
         relations = Relations(np.ones((words, words, 1), np.float32), np.ones((words, words, 1), np.float32))
@@ -143,7 +143,7 @@ PARTS: dict[str, Callable[[int], Any]] = {"sparse": sparse, "dense": dense, "cro
 
 
 def show(value: float) -> str:
-    """A number as a cell of a table."""
+    """Format a number for a table."""
     if isinstance(value, str | int):
         return f"{value:,}" if isinstance(value, int) else value
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -152,7 +152,7 @@ def show(value: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the decoder.")
     parser.add_argument("--part", choices=PARTS, action="append", help="run this part only; may be repeated")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each timing, the best counts (default: 3)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each timing; the best one counts (default: 3)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of Markdown")
     options = parser.parse_args()
     results = {name: PARTS[name](options.runs) for name in options.part or PARTS}

@@ -1,11 +1,11 @@
-r"""What systems do with forms that the training corpus has and with those that it does not have.
+r"""Compare systems on forms that the training corpus contains and on forms that it does not contain.
 
     python benchmarks/forms.py craft/train craft/test results/third/toe results/third/w2ner --ids third.ids \
       --file test.jsonl
 
-A form is a type and the words of an entity in small letters. Each folder is a system, each `dev.jsonl` below it (or
-what --file names) a run of it; numbers are means over the runs. With two systems or more the forms follow that the
-first and the second answer most differently.
+A form is the type and the lower-case words of an entity. Each folder is a system, and each `dev.jsonl` in it (or the
+file that --file names) is a run; numbers are means over the runs. With two or more systems, the script also lists the
+forms on which the first two differ most.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ SHOWN = 12
 
 
 def keys_of(documents: Iterable[Document]) -> set[Key]:
-    """The entities of documents."""
+    """Return the entities of documents by document, type and extent."""
     return {(one.id, entity.type, extent(one.text, entity)) for one in documents for entity in one.entities}
 
 
 def form_of(key: Key, texts: dict[str, str]) -> Form:
-    """Type and words of an entity."""
+    """Return the type and the lower-case words of an entity."""
     document, type, fragments = key
     words = " ".join(texts[document][part.start : part.end] for part in fragments)
     return type, " ".join(words.lower().split())
@@ -42,8 +42,8 @@ def main() -> None:
     parser.add_argument("train", type=Path, help="the training corpus")
     parser.add_argument("gold", type=Path, help="the corpus that was predicted")
     parser.add_argument("systems", type=Path, nargs="+", help="folders with predictions")
-    parser.add_argument("--ids", type=Path, help="file with the ids of the training documents, if not all")
-    parser.add_argument("--format", default="auto", help="format of the corpora (default: by the path)")
+    parser.add_argument("--ids", type=Path, help="file with the ids of the training documents (default: all)")
+    parser.add_argument("--format", default="auto", help="format of the corpora (default: guessed from the path)")
     parser.add_argument("--file", default="dev.jsonl", help="name of the predictions (default: dev.jsonl)")
     options = parser.parse_args()
     learned = list(read(options.train, options.format, ids=read_ids(options.ids) if options.ids else None))

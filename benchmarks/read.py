@@ -1,9 +1,9 @@
-"""How quickly each format is read, how quickly documents are aligned and scored, and how much memory reading takes.
+"""Measure how fast each format is read, how fast documents are aligned and scored, and the memory of reading.
 
     python benchmarks/read.py corpus/train
 
-The corpus is written in each format to a temporary folder first. Times are CPU seconds, the best of several runs. Peak
-memory is that of a fresh process which reads the corpus once, and ten copies of it under other ids.
+The script first writes the corpus in each format to a temporary folder. Times are CPU seconds, the best of several
+runs. Peak memory is that of a fresh process that reads the corpus once, and ten copies of it with other ids.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ print(status.partition("VmHWM:")[2].split()[0])"""
 
 
 def copies(documents: list[Document], times: int) -> Iterator[Document]:
-    """The documents again and again, under other ids."""
+    """Yield copies of the documents with other ids."""
     for number in range(times):
         for document in documents:
             yield replace(document, id=f"{number}-{document.id}")
 
 
 def peak(path: Path, format: str, how: str) -> float | None:
-    """Peak memory in MB of a process that reads (stream), keeps all documents (keep), or only starts (start)."""
+    """Return the peak MB of a process that reads (stream), keeps all documents (keep) or only starts (start)."""
     if not Path("/proc/self/status").exists():
         return None
     command = [sys.executable, "-c", _PEAK, str(path), format, how]
@@ -73,7 +73,7 @@ def measure_format(documents: list[Document], format: str, folder: Path, runs: i
 
 
 def measure_work(documents: list[Document], runs: int) -> dict[str, dict[str, Any]]:
-    """Time what follows reading: align, and evaluate of the corpus against itself."""
+    """Time `align`, and `evaluate` with the corpus against itself."""
     size = {
         "documents": len(documents),
         "entities": sum(len(document.entities) for document in documents),
@@ -86,7 +86,7 @@ def measure_work(documents: list[Document], runs: int) -> dict[str, dict[str, An
 
 
 def show(results: dict[str, dict[str, Any]]) -> None:
-    """A table of speed and one of memory."""
+    """Return a table of speed and one of memory."""
     head = ["work", "documents", "documents/s", "million characters/s", "entities/s", "seconds"]
     rows = []
     for name, found in results.items():
@@ -108,9 +108,9 @@ def show(results: dict[str, dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time reading, aligning and scoring; measure the memory of reading.")
-    parser.add_argument("corpus", nargs="+", type=Path, help="corpora with entities, taken together")
-    parser.add_argument("--format", default="auto", help="format of the corpora (default: by the path)")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each timing, the best counts (default: 3)")
+    parser.add_argument("corpus", nargs="+", type=Path, help="corpora with entities, measured together")
+    parser.add_argument("--format", default="auto", help="format of the corpora (default: guessed from the path)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each timing; the best one counts (default: 3)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of Markdown")
     options = parser.parse_args()
     documents = [document for path in options.corpus for document in read(path, options.format)]

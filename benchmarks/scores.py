@@ -1,10 +1,10 @@
-"""Scores of saved predictions, with mean and deviation over seeds: what docs/results.md says of trained models.
+"""Score saved predictions, with mean and standard deviation over seeds, for the tables in docs/results.
 
     python benchmarks/scores.py craft/dev results/third/toe results/third/w2ner
 
-Each folder is a system, each `dev.jsonl` below it (or what --file names) a run of it. The last column counts only
-entities that words and sentences leave whole and that lie within the first 128 words of their sentence, in gold and
-predictions alike: the filter of some published code, for comparison.
+Each folder is a system, and each `dev.jsonl` in it (or the file that --file names) is a run. The last column applies
+the filter of some published code: it counts only entities that no word or sentence boundary cuts and that lie within
+the first 128 words of their sentence, in gold and in predictions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SLICES = ("discontinuous", "continuous", "in_discontinuous_sentences")
 
 
 def within(document: Document, words: int) -> Document:
-    """The document with the entities that lie within the first words of their sentence."""
+    """Return the document with only the entities that lie within the first words of their sentence."""
     kept = [
         entity_of(sentence, mention)
         for sentence in align(document).sentences
@@ -34,7 +34,7 @@ def within(document: Document, words: int) -> Document:
 
 
 def spread(values: list[float]) -> str:
-    """Mean and deviation in percent; of a single run the value alone."""
+    """Format mean and standard deviation in percent, or the value of a single run."""
     text = f"{100 * fmean(values):.1f}"
     return text + (f" ± {100 * stdev(values):.1f}" if len(values) > 1 else "")
 
@@ -43,9 +43,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Scores of saved predictions.")
     parser.add_argument("gold", type=Path, help="a corpus")
     parser.add_argument("systems", type=Path, nargs="+", help="folders with predictions")
-    parser.add_argument("--format", default="auto", help="format of the corpus (default: by the path)")
+    parser.add_argument("--format", default="auto", help="format of the corpus (default: guessed from the path)")
     parser.add_argument("--file", default="dev.jsonl", help="name of the predictions (default: dev.jsonl)")
-    parser.add_argument("--words", type=int, default=128, help="of the filter (default: 128)")
+    parser.add_argument("--words", type=int, default=128, help="words that the filter keeps (default: 128)")
     options = parser.parse_args()
     gold = list(read(options.gold, options.format))
     filtered = [within(document, options.words) for document in gold]

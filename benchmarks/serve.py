@@ -1,10 +1,11 @@
-"""What the service does under load, beside the library in one process on the same texts.
+"""Measure the service under load, and the library in one process on the same texts.
 
     python benchmarks/serve.py corpus/dev --format brat
 
-Texts are sentences of the corpus, one a request. The library takes all texts at once, and one after another; then
-`gridner serve`, a process of its own, has 1, 8 and 64 clients that ask again as soon as they are answered; and so in
-turn, so that both see the same machine. Then more clients than it takes, and its memory over many requests.
+Texts are sentences of the corpus, one per request. The library reads all texts at once, then one after another. Then
+1, 8 and 64 clients send requests to `gridner serve`, which runs in its own process; each client sends the next request
+as soon as it has a response. Library and service alternate, so that both see the same machine. Then the script measures
+overload, and memory over many requests.
 """
 
 from __future__ import annotations
@@ -35,25 +36,25 @@ HEAD = "POST /v1/recognize HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicat
 
 @dataclass
 class Seen:
-    """What clients saw."""
+    """Responses, refusals, errors and latencies that the clients saw."""
 
     seconds: float = 0.0
-    latencies: list[float] = field(default_factory=list)  # of answers, in milliseconds
+    latencies: list[float] = field(default_factory=list)  # of responses, in milliseconds
     statuses: Counter[int] = field(default_factory=Counter)
 
     @property
     def throughput(self) -> float:
-        """Answers a second."""
+        """Return responses per second."""
         return len(self.latencies) / self.seconds
 
     def at(self, percent: int) -> float:
-        """The latency that so many percent do not exceed."""
+        """Return a percentile of the latency."""
         return quantiles(self.latencies, n=100)[percent - 1] if len(self.latencies) > 1 else float("nan")
 
 
 @contextlib.contextmanager
 def service(threads: int, *options: str) -> Iterator[tuple[int, int]]:
-    """The service; its port and its process."""
+    """Start the service, and yield its port and its process."""
     command = [sys.executable, "-m", "gridner", "serve", "--port", "0", "--threads", str(threads), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
@@ -68,7 +69,7 @@ def service(threads: int, *options: str) -> Iterator[tuple[int, int]]:
 
 
 async def client(port: int, texts: Iterator[str], until: float, seen: Seen, most: list[int]) -> None:
-    """Ask, wait, ask again, on one connection, until the time or the number of requests is up."""
+    """Send requests one after another on one connection, until the time or the number of requests is used up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         while time.perf_counter() < until and most[0] > 0:
@@ -84,7 +85,7 @@ async def client(port: int, texts: Iterator[str], until: float, seen: Seen, most
             if status == 200:
                 seen.latencies.append(1000 * (time.perf_counter() - began))
             else:
-                await asyncio.sleep(0.1)  # a client that heeds Retry-After a little
+                await asyncio.sleep(0.1)  # a client that waits less than Retry-After says
     finally:
         writer.close()
 
@@ -92,7 +93,7 @@ async def client(port: int, texts: Iterator[str], until: float, seen: Seen, most
 async def load_with(
     port: int, clients: int, texts: Sequence[str], *, seconds: float = 1e9, requests: int = 10**9
 ) -> Seen:
-    """So many clients at once."""
+    """Run several clients at once."""
     seen, shared, most = Seen(), cycle(texts), [requests]
     began = time.perf_counter()
     await asyncio.gather(*(client(port, shared, began + seconds, seen, most) for _ in range(clients)))
@@ -101,7 +102,7 @@ async def load_with(
 
 
 def at_once(recognizer: Recognizer, texts: Sequence[str], together: int = 512) -> float:
-    """Texts a second that the library reads, so many at a time."""
+    """Return the texts per second of the library, with batches of a given size."""
     began = time.perf_counter()
     for _ in recognizer.pipe([Document(str(number), text) for number, text in enumerate(texts)], batch_size=together):
         pass
@@ -109,7 +110,7 @@ def at_once(recognizer: Recognizer, texts: Sequence[str], together: int = 512) -
 
 
 def one_by_one(recognizer: Recognizer, texts: Sequence[str]) -> tuple[float, list[float]]:
-    """Texts a second that the library reads one after another, and how long each takes."""
+    """Return the texts per second of the library, one text at a time, and the latencies."""
     times = []
     for text in texts:
         began = time.perf_counter()
@@ -119,12 +120,12 @@ def one_by_one(recognizer: Recognizer, texts: Sequence[str]) -> tuple[float, lis
 
 
 def megabytes(process: int) -> float:
-    """The memory of a process now."""
+    """Return the memory of a process."""
     return int(Path(f"/proc/{process}/status").read_text().partition("VmRSS:")[2].split()[0]) / 1024
 
 
 def under_load(recognizer: Recognizer, texts: Sequence[str], threads: int, seconds: float, turns: int) -> str:
-    """A table: throughput and latency for more and more clients."""
+    """Return a table with throughput and latency by number of clients."""
     all_texts = list(texts)
     library: list[float] = []
     eights: list[float] = []
@@ -171,12 +172,12 @@ def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def over_time(texts: Sequence[str], threads: int, requests: int) -> str:
-    """A table: memory after more and more requests."""
+    """Return a table with memory by number of requests."""
     rows = []
     with service(threads) as (port, process):
         done = 0
         for part in range(11):
-            count = requests // 10 if part else min(500, requests // 10)  # the first warms up
+            count = requests // 10 if part else min(500, requests // 10)  # the first part warms up
             asyncio.run(load_with(port, 16, texts, requests=count))
             done += count
             rows.append([f"{done:,}", f"{megabytes(process):,.0f}"])
@@ -184,7 +185,7 @@ def over_time(texts: Sequence[str], threads: int, requests: int) -> str:
 
 
 def overload(texts: Sequence[str], threads: int, seconds: float, clients: int) -> str:
-    """A table: before, during and after more clients than the queue takes."""
+    """Return a table for the time before, during and after an overload."""
     rows = []
     with service(threads, "--queue", "64") as (port, process):
         for name, many in (
@@ -213,12 +214,15 @@ def main() -> None:
     parser.add_argument("--format", default="auto")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--texts", type=int, default=400)
-    parser.add_argument("--seconds", type=float, default=60, help="for each number of clients")
+    parser.add_argument("--seconds", type=float, default=60, help="seconds for each number of clients")
     parser.add_argument(
-        "--turns", type=int, default=3, help="parts of that time, between which the library is measured"
+        "--turns",
+        type=int,
+        default=3,
+        help="turns into which that time is divided; the library is measured between them",
     )
-    parser.add_argument("--requests", type=int, default=20_000, help="over which memory is watched")
-    parser.add_argument("--overload", type=int, default=300, help="clients that are too many")
+    parser.add_argument("--requests", type=int, default=20_000, help="requests of the memory test")
+    parser.add_argument("--overload", type=int, default=300, help="clients of the overload test")
     options = parser.parse_args()
     sentences = [
         document.text[one.start : one.end]

@@ -1,17 +1,17 @@
-"""How fast TOE and W2NER train and predict, as a share of what their language model alone reaches.
+"""Measure how fast TOE and W2NER train and predict, as a share of their encoder alone.
 
     python benchmarks/speed.py corpus/dev
 
-All systems take the same batches in turn, several times over; medians are shown, and a ratio is the median of the
-ratios within a turn. Weights are untrained, which changes no time.
+All systems run the same batches in turn, several times. The tables show medians; a ratio is the median of the ratios
+within a turn. Weights are untrained, which does not change times.
 
-train: forward, loss, backward, clipping and fused AdamW, a step per batch; the encoder alone has the mean square of its
-last layer for a loss. predict: in inference mode, from pieces to scores. The candidate words of an untrained network
+train: forward, loss, backward, clipping and fused AdamW, one step per batch; the loss of the encoder alone is the mean
+square of its last layer. predict: inference mode, from pieces to scores. The candidate words of an untrained network
 are a fixed share (`gridner.experiment.efficiency.CANDIDATES`).
 
-glibc gives large tensors back to the system after each batch and gets them again page by page. The script starts
-itself once more with the allocator told to keep them, unless --allocator as-is. Denormal numbers are flushed to zero,
-as in `gridner train`.
+By default glibc returns large tensors to the system after each batch, which costs page faults. The script restarts
+itself with an allocator that keeps them, unless you pass --allocator as-is. Denormal numbers are flushed to zero, as in
+`gridner train`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ KEEP = {
 
 
 def compare(systems: dict[str, Contender], examples: Sequence[Example], options: argparse.Namespace) -> str:
-    """A table: sentences a second of each system, and its ratio to the encoder alone."""
+    """Return a table with the sentences per second of each system and its ratio to the encoder alone."""
     for system in systems.values():
         system.take(grouped(examples))
     found = measure(systems, repeats=options.repeats, said=lambda _: None)
@@ -68,7 +68,7 @@ def compare(systems: dict[str, Contender], examples: Sequence[Example], options:
 
 
 def growth(words: Sequence[str], pieces: Pieces, types: tuple[str, ...], options: argparse.Namespace) -> str:
-    """A table: time and peak memory with sentences of more and more words, each figure from a process of its own."""
+    """Return a table with time and peak memory by sentence length, each figure from its own process."""
     rows = []
     for n in GROWTH:
         chunks = [tuple(words[start : start + n]) for start in range(0, len(words) - n + 1, n)]
@@ -88,7 +88,7 @@ def growth(words: Sequence[str], pieces: Pieces, types: tuple[str, ...], options
 
 
 def one(task: dict[str, Any]) -> dict[str, float]:
-    """Milliseconds a sentence for one batch, and this process's peak memory in MB."""
+    """Return milliseconds per sentence for one batch, and the peak memory of this process in MB."""
     options = argparse.Namespace(**task["options"])
     torch.set_num_threads(options.threads)
     system = make(task["system"], tuple(task["types"]), options)
@@ -103,13 +103,13 @@ def one(task: dict[str, Any]) -> dict[str, float]:
 
 
 def make(name: str, types: tuple[str, ...], options: argparse.Namespace) -> Contender:
-    """A system by its name."""
+    """Return a system by its name."""
     config = read_config("w2ner" if name == "W2NER" else "craft", [f"model.encoder={options.encoder}"])
     return Contender(config, types, (), alone=name == ALONE)
 
 
 def beginning(sentence: Sentence, words: int, pieces: Pieces) -> Example:
-    """The first words of a sentence, at most as many as a window has."""
+    """Return the first words of a sentence, at most as many as a window has."""
     kept = Sentence(sentence.document_id, sentence.words[:words], tuple(m for m in sentence.mentions if m.tail < words))
     return examples_of([kept], pieces=pieces, settings=DecodingConfig(), notes=Notes())[0]
 
@@ -117,13 +117,17 @@ def beginning(sentence: Sentence, words: int, pieces: Pieces) -> Example:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Compare the speed of TOE and W2NER with that of their encoder.")
     parser.add_argument("corpus", nargs="?", type=Path, help="a corpus with entities")
-    parser.add_argument("--format", default="auto", help="format of the corpus (default: by the path)")
-    parser.add_argument("--encoder", default="minilm", help="the language model of all systems (default: minilm)")
+    parser.add_argument("--format", default="auto", help="format of the corpus (default: guessed from the path)")
+    parser.add_argument("--encoder", default="minilm", help="the encoder of all systems (default: minilm)")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="threads (default: all cores)")
-    parser.add_argument("--sentences", type=int, default=512, help="how many to sort and batch together (default: 512)")
-    parser.add_argument("--repeats", type=int, default=5, help="turns, of which the median counts (default: 5)")
+    parser.add_argument(
+        "--sentences", type=int, default=512, help="number of sentences to sort and batch (default: 512)"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="number of turns; the tables show medians (default: 5)")
     parser.add_argument("--part", choices=PARTS, action="append", help="run this part only; may be repeated")
-    parser.add_argument("--allocator", choices=("keep", "as-is"), default="keep", help="freed memory (default: keep)")
+    parser.add_argument(
+        "--allocator", choices=("keep", "as-is"), default="keep", help="what to do with freed memory (default: keep)"
+    )
     parser.add_argument("--task", action="store_true", help=argparse.SUPPRESS)  # one figure of growth, from stdin
     options = parser.parse_args()
     if options.corpus is None and not options.task:

@@ -3,9 +3,9 @@
     pip install "gridner[splitters]"
     python benchmarks/splitters.py corpus/train corpus/dev corpus/test
 
-A boundary is the first character of a sentence that is not white space. An entity is cut when a boundary lies inside
-it. Speed is CPU time of one thread over text that the process has not seen, the best of several fresh processes: some
-splitters keep what they have seen, and a repeated pass would measure that. Splitters not installed are left out.
+A boundary is the first character of a sentence that is not white space. An entity is cut if a boundary lies inside it.
+Speed is CPU time of one thread over text that the process has not seen, the best of several fresh processes, because
+some splitters cache texts. The script skips splitters that are not installed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLUMNS = (60, 80)
 
 
 def wrap(text: str, width: int) -> str:
-    """The text with spaces turned into line ends so that lines have at most `width` characters; offsets stay."""
+    """Turn spaces into line ends so that lines have at most `width` characters; offsets stay the same."""
     characters = list(text)
     start, space = 0, -1
     for place, character in enumerate(text):
@@ -47,14 +47,14 @@ def wrap(text: str, width: int) -> str:
 
 
 def boundaries(starts: Starts, text: str) -> list[int]:
-    """Where sentences after the first begin, white space left off."""
+    """Return where sentences after the first begin, without white space."""
     places = (match.end() for start in starts(text) if (match := SPACE.match(text, start)))
     first = len(text) - len(text.lstrip())
     return sorted({place for place in places if first < place < len(text)})
 
 
 def count_cut(documents: list[Document], places: list[list[int]], *, discontinuous: bool = False) -> int:
-    """How many entities have a boundary inside."""
+    """Count the entities with a boundary inside."""
     count = 0
     for document, found in zip(documents, places, strict=True):
         for entity in document.entities:
@@ -65,7 +65,7 @@ def count_cut(documents: list[Document], places: list[list[int]], *, discontinuo
 
 
 def measure(package: str, documents: list[Document], runs: int) -> dict[str, Any]:
-    """All figures of one splitter."""
+    """Return all figures of one splitter."""
     starts = CONTENDERS[package]()
     places = [boundaries(starts, document.text) for document in documents]
     lengths = [
@@ -107,7 +107,7 @@ def measure(package: str, documents: list[Document], runs: int) -> dict[str, Any
 
 
 def show(results: dict[str, dict[str, Any]], documents: list[Document]) -> None:
-    """Three Markdown tables: cuts and lengths, wrapped text, cost."""
+    """Print three Markdown tables: cuts and lengths, wrapped text, cost."""
     entities = [entity for document in documents for entity in document.entities]
     discontinuous = sum(len(entity.fragments) > 1 for entity in entities)
     characters = sum(len(document.text) for document in documents)
@@ -160,8 +160,8 @@ def show(results: dict[str, dict[str, Any]], documents: list[Document]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare gridner's sentence splitter with others.")
     parser.add_argument("corpus", nargs="+", type=Path, help="corpora with entities, counted together")
-    parser.add_argument("--format", default="auto", help="format of the corpora (default: by the path)")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each timing, the best counts (default: 3)")
+    parser.add_argument("--format", default="auto", help="format of the corpora (default: guessed from the path)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each timing; the best one counts (default: 3)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of Markdown")
     options = parser.parse_args()
     documents = [document for path in options.corpus for document in read(path, options.format)]

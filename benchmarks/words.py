@@ -1,8 +1,8 @@
-"""How many entities begin or end inside a word, for gridner's tokenizer and two simpler ones.
+"""Count entities that begin or end inside a word, for gridner's tokenizer and two simpler ones.
 
     python benchmarks/words.py corpus/train corpus/dev corpus/test
 
-An entity is cut when a fragment of it begins or ends inside a word. Such an entity cannot become a mention.
+An entity is cut if one of its fragments begins or ends inside a word. Such an entity cannot become a mention.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ END_OF_POST_RULE = "(?=[a-z]{4})|"
 
 
 def patterns() -> dict[str, re.Pattern[str]]:
-    """The tokenizers: gridner's, gridner's without its rule for "post", and the plainest one."""
+    """Return the tokenizers: gridner's, gridner's without its rule for "post", and the simplest one."""
     _, found, without_post = WORD.pattern.partition(END_OF_POST_RULE)
     if not found:
         raise SystemExit("gridner.text.splitting.WORD has no rule for 'post' where this benchmark expects it")
@@ -35,7 +35,7 @@ def patterns() -> dict[str, re.Pattern[str]]:
 
 
 def cut_words(document: Document, pattern: re.Pattern[str]) -> Iterator[list[tuple[str, str]]]:
-    """For each entity that is cut: the words that it cuts, with a bar at the cut, and their surroundings."""
+    """Yield, for each cut entity, the words that it cuts, with a bar at the cut, and their context."""
     text = document.text
     words = [match.span() for match in pattern.finditer(text)]
     starts = [start for start, _ in words]
@@ -52,7 +52,7 @@ def cut_words(document: Document, pattern: re.Pattern[str]) -> Iterator[list[tup
 
 
 def measure(documents: list[Document], pattern: re.Pattern[str], runs: int) -> dict[str, Any]:
-    """All figures of one tokenizer."""
+    """Return all figures of one tokenizer."""
     cut = [found for document in documents for found in cut_words(document, pattern)]
     texts = [document.text for document in documents]
     seconds = best(lambda: [match.span() for text in texts for match in pattern.finditer(text)], runs)
@@ -71,8 +71,8 @@ def measure(documents: list[Document], pattern: re.Pattern[str], runs: int) -> d
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count entities that begin or end inside a word.")
     parser.add_argument("corpus", nargs="+", type=Path, help="corpora with entities, counted together")
-    parser.add_argument("--format", default="auto", help="format of the corpora (default: by the path)")
-    parser.add_argument("--runs", type=int, default=5, help="runs of each timing, the best counts (default: 5)")
+    parser.add_argument("--format", default="auto", help="format of the corpora (default: guessed from the path)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each timing; the best one counts (default: 5)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of Markdown")
     options = parser.parse_args()
     parts = {path: list(read(path, options.format)) for path in options.corpus}
