@@ -234,6 +234,12 @@ def test_the_score_of_what_is_predicted_twice_is_the_highest_in_any_order() -> N
         assert [one["s"] for one in report.sentences[0]["e"]] == [[0.9]]
 
 
+def test_scores_come_to_the_page_as_they_are_to_be_rounded_once() -> None:
+    report = Report(("a",))
+    report.add(Document("d", TEXT), [Document("d", TEXT, (entity("Sign", (0, 16), score=0.745049),))])
+    assert [one["s"] for one in report.sentences[0]["e"]] == [[0.745049]]
+
+
 def test_a_document_without_sentences_is_drawn_as_it_is_scored() -> None:
     gold = Document("d", TEXT, (entity("Sign", (0, 16)),), sentences=())
     report = Report(("a",))

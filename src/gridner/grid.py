@@ -38,11 +38,11 @@ def window_grid(recognizer: Recognizer, sentence: Sentence, window: Window) -> d
         rows, columns = np.nonzero(window.tags[:, :, number] >= LEAST)
         values = window.tags[rows, columns, number]
         tags[label] = [
-            [int(row), int(column), round(float(value), 3)]
+            [int(row), int(column), round(float(value), 2)]  # as it is shown
             for row, column, value in zip(rows, columns, values, strict=True)
         ]
     mentions = [
-        [mention.type, list(mention.words), round(recognizer.calibration(mention.score or 0.0), 3)]
+        [mention.type, list(mention.words), recognizer.calibration(mention.score or 0.0)]
         for mention in recognizer.decode(window).mentions
     ]
     if not mentions and not any(tags.values()):

@@ -139,7 +139,7 @@ def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, floa
         about: dict[str, Any] = {"h": has}
         given = [each.get((item.type, item.fragments)) for each in scores]
         if any(score is not None for score in given):
-            about["s"] = [None if score is None else round(score, 4) for score in given]
+            about["s"] = given  # not rounded, as the page rounds it
         owners = sets[:1] if has & GOLD else sets[1:]
         classes = [_overlap(item, one) if item in one else None for one in owners]
         about |= {"g": 1} if item.discontinuous else {}

@@ -14,6 +14,9 @@ const svg = (tag, attributes = {}, ...children) => filled(document.createElement
 const COLOURS = 12, SEED = 2167974784;
 const colourOf = (type) => `var(--g${new TextEncoder().encode(type).reduce((number, byte) => Math.imul(number ^ byte, 16777619) >>> 0, SEED) % COLOURS})`;
 
+// A score as Python writes it: rounded once, and a tie (1/8, 3/8, …) to the even digit.
+const twoDigits = (score) => (Number.isInteger(8 * score) && !Number.isInteger(4 * score) ? Math.round(50 * score) / 50 : score).toFixed(2);
+
 // `cells`: [text, bar, …], a bar being entity * ENTITY + (lane << 2 | solid << 1 | first). `entities`: for each its colour
 // and its label (a function that gives what to show), null if it is not to be shown.
 const ENTITY = 2 ** 20; // past 32 bits, so the entity is found by division

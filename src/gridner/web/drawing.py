@@ -28,6 +28,8 @@ from gridner.web.limits import Limits
 from gridner.web.problems import many
 from gridner.web.worker import Steps
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")  # what a formula of a spreadsheet begins with
+
 
 def annotations(name: str, text: str, ann: str, limits: Limits, notes: Notes) -> Steps[Document]:
     """Return the document of a text and of the contents of its .ann file."""
@@ -135,19 +137,23 @@ def _covered(document: Document) -> int:
 
 
 def _csv(document: Document) -> str:
-    """A row for each entity."""
+    """A row for each entity. A text that a spreadsheet would take for a formula has an apostrophe before it."""
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerow(["document", "type", "fragments", "text", "discontinuous", "score"])
     for row in rows([document]):
         writer.writerow(
             [
-                row["document"],
-                row["type"],
+                _no_formula(row["document"]),
+                _no_formula(row["type"]),
                 ";".join(f"{start} {end}" for start, end in row["fragments"]),
-                row["text"],
+                _no_formula(row["text"]),
                 "yes" if row["discontinuous"] else "no",
                 "" if row["score"] is None else f"{row['score']:.4f}",
             ]
         )
     return table.getvalue()
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) else text
