@@ -16,6 +16,7 @@ from gridner.cli.report import told_apart, write_report
 from gridner.draw import cells
 from gridner.errors import UsageError
 from gridner.html import ENTITY, packed_cells
+from gridner.items import Item
 from gridner.report_html import Report, page
 from gridner.sentences import sentences_of
 from small import documents
@@ -232,6 +233,24 @@ def test_the_score_of_what_is_predicted_twice_is_the_highest_in_any_order() -> N
         report = Report(("a",))
         report.add(Document("d", TEXT), [Document("d", TEXT, some)])
         assert [one["s"] for one in report.sentences[0]["e"]] == [[0.9]]
+
+
+def test_a_report_asks_each_entity_a_bounded_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+    words = Item.all_words.fget
+
+    def counted(item: Item) -> frozenset[int]:
+        nonlocal asked
+        asked += 1
+        return words(item)  # type: ignore[misc]
+
+    monkeypatch.setattr(Item, "all_words", property(counted))
+    text = "pain " * 200
+    many = tuple(entity("Sign", (5 * number, 5 * number + 4)) for number in range(200))
+    report = Report(("a",))
+    report.add(Document("d", text, many[:150]), [Document("d", text, many[50:])])
+    assert {one["h"] for one in report.sentences[0]["e"]} == {1, 2, 3}
+    assert asked < 20 * 200
 
 
 def test_scores_come_to_the_page_as_they_are_to_be_rounded_once() -> None:

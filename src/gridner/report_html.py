@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -81,9 +82,13 @@ class Report:
         labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
         packed = packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN)
         facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
+        golds: dict[tuple[Fragment, ...], dict[str, int]] = defaultdict(dict)  # by fragments: types, and who has each
+        for item, about in entities.items():
+            if about["h"] & GOLD:
+                golds[item.fragments][item.type] = about["h"]
         for fact, item in zip(facts, entities, strict=True):
-            if not fact["h"] & GOLD and (others := _same_words(item, entities)):
-                fact["c"] = [[self.types[type], has] for type, has in others.items()]
+            if not fact["h"] & GOLD and item.fragments in golds:
+                fact["c"] = [[self.types[type], has] for type, has in golds[item.fragments].items()]
         return {"d": document, "c": packed, "e": facts}
 
     def data(self, *, unit: Unit = "sentence", rounds: int = 1000, seed: int = 0) -> dict[str, Any]:
@@ -115,48 +120,49 @@ class Report:
         }
 
 
-def _same_words(item: Item, entities: Mapping[Item, Mapping[str, Any]]) -> dict[str, int]:
-    """The types of gold entities of exactly these fragments, and who has each."""
-    same = ((one.type, about["h"]) for one, about in entities.items() if one.fragments == item.fragments)
-    return {type: has for type, has in same if has & GOLD}
-
-
 def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Fragment, ...]], float]:
     """Of what is predicted several times the highest."""
     scored = sorted((one.score, one.type, extent(text, one)) for one in entities if one.score is not None)
     return {(type, fragments): score for score, type, fragments in scored}
 
 
+class _Side:
+    """What gold or a system has in a sentence, counted once for all that is asked about it."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = frozenset(items)
+        self.ends = frozenset(item.ends for item in items)
+        self._counts = word_counts(items)
+
+    def overlap(self, item: Item) -> str | None:
+        """Return the class of one of the items among all of them."""
+        if item not in self.items:
+            return None
+        if item.discontinuous:
+            return overlap_of(item, self._counts)
+        return "overlapped" if shares_words(item, self._counts) else None
+
+
 def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, float]]) -> dict[Item, dict[str, Any]]:
     """The distinct entities of a sentence in text order: who has them, with which score, and of which kind they are."""
-    golds, answers = sets[0], sets[1:]
+    golds, *answers = sides = [_Side(one) for one in sets]
     found: dict[Item, dict[str, Any]] = {}
     for item in sorted(
         {item for one in sets for item in one},
         key=lambda item: (item.fragments[0].start, -item.fragments[-1].end, item.type),
     ):
-        has = sum(GOLD << number for number, one in enumerate(sets) if item in one)
+        has = sum(GOLD << number for number, side in enumerate(sides) if item in side.items)
         about: dict[str, Any] = {"h": has}
         given = [each.get((item.type, item.fragments)) for each in scores]
         if any(score is not None for score in given):
             about["s"] = given  # not rounded, as the page rounds it
-        owners = sets[:1] if has & GOLD else sets[1:]
-        classes = [_overlap(item, one) if item in one else None for one in owners]
+        classes = [side.overlap(item) for side in ([golds] if has & GOLD else answers)]
         about |= {"g": 1} if item.discontinuous else {}
         if any(classes):  # of a wrong one by system, as it overlaps with what each predicts
             about["o"] = classes[0] if has & GOLD else classes
-        ends = [item.ends in {other.ends for other in (golds if not has & GOLD else one)} for one in answers]
-        about["x"] = [int(right) for right in ends]
+        about["x"] = [int(item.ends in (side if has & GOLD else golds).ends) for side in answers]
         found[item] = about
     return found
-
-
-def _overlap(item: Item, others: Sequence[Item]) -> str | None:
-    """The class of an entity among others, itself included."""
-    counts = word_counts(others)
-    if item.discontinuous:
-        return overlap_of(item, counts)
-    return "overlapped" if shares_words(item, counts) else None
 
 
 def page(title: str, data: Mapping[str, Any]) -> str:

@@ -26,16 +26,17 @@ const drawBlock = (cells, entities) => {
     return { number, one: entities[number], lane: rest >> 2, solid: rest & 2, first: rest & 1 };
   };
   const shown = cells.map(([text, ...bars]) => [text, bars.map(of).filter(({ one }) => one)]);
-  const lanes = [...new Set(shown.flatMap(([, bars]) => bars.map(({ lane }) => lane)))].sort((a, b) => a - b);
+  const taken = [...new Set(shown.flatMap(([, bars]) => bars.map(({ lane }) => lane)))].sort((a, b) => a - b);
+  const lanes = new Map(taken.map((lane, place) => [lane, place]));
   const block = make("div", { class: "g-block", dir: "auto" });
-  block.style.setProperty("--lanes", lanes.length);
+  block.style.setProperty("--lanes", lanes.size);
   const said = new Map(); // what a screen reader says of each entity
   for (const [text, bars] of shown) {
     if (!bars.length) { block.append(text); continue; }
     const cell = make("span", { class: "g-cell" }, text);
     for (const { number, one, lane, solid, first } of bars) {
       const drawn = make("span", { class: solid ? "g-bar" : "g-bar g-gap", "aria-hidden": "true", "data-entity": number });
-      drawn.style.setProperty("--lane", lanes.indexOf(lane));
+      drawn.style.setProperty("--lane", lanes.get(lane));
       drawn.style.setProperty("--colour", one.colour);
       if (first) drawn.append(make("span", { class: "g-label" }, make("bdi", {}, ...one.label())));
       cell.append(drawn);

@@ -137,7 +137,7 @@
     count();
   };
   const count = () => {
-    const { document: document_ } = now(), shown = document_.entities.filter(isShown);
+    const { document: document_ } = now(), shown = document_.entities.filter(isShown), places = new Map(document_.entities.map((entity, place) => [entity, place]));
     const gaps = shown.filter(({ fragments }) => fragments.length > 1).length;
     $("h-result").textContent = `${many(shown.length, "entity", "entities")}, ${gaps.toLocaleString("en")} of them in pieces`;
     $("threshold-said").textContent = level.toFixed(2);
@@ -148,7 +148,7 @@
     const rows = shown.slice(0, ROWS).map((entity) => {
       const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
       swatch.style.background = colourOf(entity.type);
-      return make("tr", { tabindex: "0", "data-place": document_.entities.indexOf(entity) },
+      return make("tr", { tabindex: "0", "data-place": places.get(entity) },
         make("td", {}, swatch, entity.type), make("td", { dir: "auto" }, piecesOf(document_, entity).join(" … ")),
         make("td", {}, placesOf(entity)), make("td", {}, scoreOf(entity)));
     });
