@@ -177,7 +177,7 @@ def test_the_limit_is_that_of_the_sentence_whatever_its_groups(relations: Relati
         patch.setattr(decode_module, "SPARSE", sparse)
         decoded = decode(relations, GROUPED.types, members=GROUPED.members, k=64, limit=limit)
     best = sorted(everything.values(), reverse=True)[:limit]
-    assert sorted((mention.score for mention in decoded.mentions), reverse=True) == best
+    assert sorted((mention.score or 0.0 for mention in decoded.mentions), reverse=True) == best
     assert decoded.capped_mentions >= len(everything) - len(best)
     if len(everything) <= limit:
         assert decoded.capped_mentions == 0

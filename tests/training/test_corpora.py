@@ -102,10 +102,10 @@ def test_a_sentence_teaches_nothing_about_the_types_of_other_corpora(model: dict
             assert not rows[foreign].any()
             assert rows[np.flatnonzero(scheme.known[group])].any()
         if start.model.candidates is not None:
-            rows = start.model.candidates.out.weight.grad
-            assert rows is not None
-            assert not rows[1 - group].any()
-            assert rows[group].any()
+            gradient = start.model.candidates.out.weight.grad
+            assert gradient is not None
+            assert not gradient[1 - group].any()
+            assert gradient[group].any()
 
 
 @pytest.mark.parametrize("model", [{}, {"candidates": True}, W2NER], ids=["toe", "candidates", "w2ner"])
