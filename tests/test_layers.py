@@ -32,7 +32,7 @@ INSIDE = {
     "corpus": "*",
     "config": "*",
     "formats": "__init__ preannotate share biocjson * knowtator folders _support",
-    "formats/_support": "word_lists *",
+    "formats/_support": "repair word_lists *",
     "scoring": "serialization significance evaluation matching",
     "tagging": "oracle decoding *",
     "text": "__init__ sentences *",

@@ -30,6 +30,7 @@ class Source:
     ids: frozenset[str] | None = None
     except_ids: frozenset[str] = frozenset()
     lenient: bool = False
+    repair: bool = False  # annotations whose text and offsets disagree, as far as that can be done
     notes: Notes = field(default_factory=Notes)
     met: set[str] = field(default_factory=set)  # those of `ids` and `except_ids` that were found
     seen: set[str] = field(default_factory=set)  # ids that `once` was told

@@ -181,3 +181,34 @@ def test_an_output_that_is_taken(corpus: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("precious")
     assert "is a file, expected a new folder" in refused("tiny", "--train", corpus, "--output", tmp_path / "file")
     assert (tmp_path / "file").read_text() == "precious"
+
+
+def test_several_corpora_give_one_model_with_a_table_each(corpus: Path, tmp_path: Path) -> None:
+    drugs = [
+        type(one)(one.id, one.text, tuple(Entity("Drug", entity.fragments) for entity in one.entities))
+        for one in documents()
+    ]
+    write(drugs, tmp_path / "drugs" / "train")
+    trains = ["--train", f"signs={corpus}", "--train", tmp_path / "drugs" / "train", "--weight", 1, "--weight", 0.5]
+    options = ["tiny", *trains, "--dev", "0.3", "--test", f"signs={corpus}", "--output", tmp_path / "m", *SMALL]
+    done = gridner("train", *options, "--report")
+    assert done.returncode == 0, done.stderr
+    for part in ("dev-signs", "dev-drugs", "test-signs"):
+        assert f"{part}, exact match" in done.stdout
+        assert (tmp_path / "m" / f"{part}.jsonl").is_file()
+    assert len((tmp_path / "m" / "dev-drugs.ids").read_text().splitlines()) == 2
+    assert "m on dev-drugs" in (tmp_path / "m" / "report-drugs.html").read_text()
+    info = gridner("info", tmp_path / "m")
+    assert "types by corpus: signs = Sign, drugs = Drug" in info.stdout
+    folds = gridner("train", "tiny", *trains, "--folds", "2", "--output", tmp_path / "f", *SMALL)
+    assert folds.returncode == 0, folds.stderr
+    assert "test-drugs, exact match" in folds.stdout
+
+
+def test_corpora_that_are_not_given_together(corpus: Path, tmp_path: Path) -> None:
+    two = ["tiny", "--train", corpus, "--train", f"other={corpus}", "--output", tmp_path / "m"]
+    assert "--dev 1 times for 2 --train" in refused(*two, "--dev", corpus)
+    assert "--weight 1 times for 2 --train" in refused(*two, "--weight", 1)
+    assert "weight -1 of other, expected more than 0" in refused(*two, "--weight", 1, "--weight", -1)
+    (tmp_path / "ids").write_text("note-1\n")
+    assert "--ids or --except-ids with several --train" in refused(*two, "--ids", tmp_path / "ids")

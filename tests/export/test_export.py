@@ -25,7 +25,7 @@ from support.small import documents, part
 from support.untrained import untrained
 
 
-@pytest.fixture(scope="module", params=["toe", "w2ner", "candidates"])
+@pytest.fixture(scope="module", params=["toe", "w2ner", "candidates", "groups"])
 def both(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, exported: Path
 ) -> tuple[TrainedModel, Path]:

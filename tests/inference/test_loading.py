@@ -20,7 +20,7 @@ from support.small import documents
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"threshold": 3}, "threshold is 3.0, expected at least 0 and less than 1"),
+        ({"threshold": 3}, "threshold is 3, expected at least 0 and less than 1"),
         ({"threshold": -0.1}, "threshold is -0.1"),
         ({"threshold": math.nan}, "threshold is nan, expected a finite number"),
         ({"threshold": "0.3"}, "threshold is '0.3', expected a number"),

@@ -176,9 +176,124 @@ def test_files_are_read_and_their_annotations_shown(page: Page) -> None:
     assert page.locator("#rows td").all_inner_texts() == ["Mine", "Pain in … shoulder", "6–13, 27–35", ""]
     page.click("[data-source=found]")
     assert entities(page) > 1
-    wrong = [files[0], {**files[1], "buffer": b"T1\tMine 6 99\tPain\n"}]
-    page.set_input_files("#files", wrong)
-    sync_api.expect(page.locator("#error")).to_contain_text("past the end of the text")
+
+
+def named(name: str, content: str) -> dict[str, Any]:
+    return {"name": name, "mimeType": "", "buffer": content.encode()}
+
+
+def drawn_text(page: Page) -> str:
+    """The text that is seen, without labels."""
+    parts = page.locator("#blocks .g-block").evaluate_all(
+        "(blocks) => blocks.map((block) => { const copy = block.cloneNode(true);"
+        " copy.querySelectorAll('[aria-hidden], .g-said').forEach((one) => one.remove()); return copy.textContent; })"
+    )
+    return " ".join(parts)
+
+
+def saved(page: Page, format: str, tmp_path: Path) -> str:
+    with page.expect_download() as waiting:
+        page.click(f"[data-format={format}]")
+    waiting.value.save_as(tmp_path / "saved")
+    return (tmp_path / "saved").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("ann", ["T1\tMine 6 99\tPain\n", "T1 nonsense\n"])
+def test_annotations_that_do_not_fit_leave_seen_what_is_saved(page: Page, ann: str, tmp_path: Path) -> None:
+    find(page, "Pain in arm.")
+    page.set_input_files("#files", [named("other.txt", "Nausea and swelling."), named("other.ann", ann)])
+    sync_api.expect(page.locator("#error")).to_contain_text("other.ann is not shown.")
+    assert drawn_text(page) == "Nausea and swelling."
+    assert not page.locator("#source").is_visible()
+    assert json.loads(saved(page, "jsonl", tmp_path))["text"] == "Nausea and swelling."
+    assert all(row["document"] == "other" for row in csv.DictReader(io.StringIO(saved(page, "csv", tmp_path))))
+
+
+def test_a_text_that_cannot_be_read_leaves_nothing_of_the_one_before(page: Page) -> None:
+    find(page)
+    page.fill("#text", "a " * 400)
+    page.click("#find")
+    sync_api.expect(page.locator("#error")).to_contain_text("expected at most 500")
+    assert not page.locator("#result").is_visible()
+    assert not page.locator("#listing").is_visible()
+    find(page)
+    assert page.locator("#listing").is_visible()
+
+
+def test_files_that_are_not_read_are_named(page: Page) -> None:
+    files = [named("one.txt", "Pain in arm."), named("two.txt", "Nausea."), named("two.ann", "T1\tMine 0 6\tNausea\n")]
+    page.set_input_files("#files", files)
+    sync_api.expect(page.locator("#status")).to_contain_text("read in")
+    sync_api.expect(page.locator("#error")).to_contain_text("Not read: two.txt, two.ann.")
+    assert drawn_text(page) == "Pain in arm."
+    assert not page.locator("#source").is_visible()  # the annotations of another text
+    page.set_input_files("#files", [*files[1:], named("three.ann", "")])
+    sync_api.expect(page.locator("#error")).to_contain_text("Not read: three.ann.")
+    sync_api.expect(page.locator("#source")).to_be_visible()
+    assert drawn_text(page) == "Nausea."
+
+
+def test_annotations_of_a_text_that_was_edited_are_missed_aloud(page: Page) -> None:
+    page.set_input_files("#files", [named("note.TXT", "Pain."), named("note.ANN", "T1\tMine 0 4\tPain\n")])
+    sync_api.expect(page.locator("#source")).to_be_visible()
+    find(page, "Pain in arm.")
+    sync_api.expect(page.locator("#error")).to_have_text("The text was edited, so note.ANN is not shown.")
+    assert not page.locator("#source").is_visible()
+
+
+def test_a_copied_table_has_all_that_is_shown_a_row_each(page: Page) -> None:
+    find(page, "Pain in left arm and\nshoulder and right legs and knees and ankles or toes.")
+    page.locator("#threshold").fill("0.02")
+    shown = entities(page)
+    assert shown > page.locator("#rows tr").count() == 500
+    page.click("#copy")
+    sync_api.expect(page.locator("#status")).to_contain_text(f"table is copied: {shown:,} entities")
+    head, *rows = page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert head == "type\ttext\tfragments\tscore"
+    assert len(rows) == shown
+    assert {row.count("\t") for row in rows} == {3}
+    assert any("and shoulder" in row for row in rows)
+    first = page.locator("#rows tr").first.locator("td").all_inner_texts()
+    assert rows[0].split("\t") == first
+
+
+def test_no_text_is_a_formula_to_a_spreadsheet(page: Page, tmp_path: Path) -> None:
+    text = "-1+cmd and =sum and +x and @y and plain."
+    lines = [
+        f"T{number}\tMine {text.index(part)} {text.index(part) + len(part)}\t{part}"
+        for number, part in enumerate(("-1+cmd", "=sum", "+x", "@y", "plain"), start=1)
+    ]
+    page.set_input_files("#files", [named("=note.txt", text), named("=note.ann", "\n".join(lines))])
+    page.click("[data-source=file]")
+    rows = list(csv.DictReader(io.StringIO(saved(page, "csv", tmp_path))))
+    assert [row["text"] for row in rows] == ["'-1+cmd", "'=sum", "'+x", "'@y", "plain"]
+    assert {row["document"] for row in rows} == {"'=note"}
+    assert json.loads(saved(page, "jsonl", tmp_path))["text"] == text
+    page.click("#copy")
+    sync_api.expect(page.locator("#status")).to_contain_text("table is copied")
+    copied = page.evaluate("navigator.clipboard.readText()").split("\n")[1:]
+    assert [row.split("\t")[1] for row in copied] == ["'-1+cmd", "'=sum", "'+x", "'@y", "plain"]
+
+
+def test_scores_are_rounded_once_and_as_python_does_it(page: Page) -> None:
+    scores = (
+        [number / 2000 for number in range(2001)] + [number / 64 for number in range(65)] + [0.7449, 0.74951, 0.745]
+    )
+    assert page.evaluate("(scores) => scores.map(twoDigits)", scores) == [f"{score:.2f}" for score in scores]
+
+
+def test_the_grid_has_the_scores_of_the_table(page: Page) -> None:
+    find(page, "Pain in left arm and shoulder.")
+    page.locator("#blocks details summary").first.click()
+    sync_api.expect(page.locator("#blocks .grid-panel")).to_have_count(4)
+    grid = [button.inner_text() for button in page.locator(".grid-mentions button").all()]
+    rows = page.locator("#rows tr").evaluate_all(
+        "rows => rows.map((row) => [...row.cells].map((cell) => cell.innerText))"
+    )
+    assert len(grid) > 5
+    assert sorted(grid) == sorted(
+        f"{type} {text} {score}".replace("shoulder.", "shoulder .") for type, text, _, score in rows
+    )
 
 
 def test_links_carry_texts(page: Page, address: str) -> None:

@@ -33,6 +33,10 @@ def furnish(room: Path) -> None:
     (room / "notes" / "two.txt").write_text("Bipolar cells die by apoptosis.\n")
     for name, part in (("train", documents[:8]), ("dev", documents[6:]), ("test", documents[6:])):
         _put(part, room / "corpus" / name, "brat")
+        _put(part, room / "craft" / name, "brat")
+    for corpus in ("tac-adr", "chia"):  # with types of their own
+        for name, part in (("train", own[:8]), ("dev", own[6:])):
+            _put(part, room / corpus / name, "brat")
     for name in ("gold", "predictions"):
         _put(documents[:4], room / name, "brat")
     for name in ("a", "b", "archive", "documents"):

@@ -8,7 +8,7 @@ from gridner.config import config_from
 from gridner.errors import Notes
 from gridner.inference.checkpoint import Checkpoint
 from gridner.model.trained import TrainedModel
-from gridner.tagging.tags import TagScheme
+from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training.initialization import fresh
 from support.small import part, tiny_config
 
@@ -21,9 +21,10 @@ def untrained(architecture: str) -> TrainedModel:
     if architecture == "w2ner":
         data["model"] |= {"architecture": "w2ner", "trem": False, "tags": "NNW+THW"}
     else:
-        data["model"] |= {"layers": 2, "rounds": 3, "candidates": architecture == "candidates"}
+        data["model"] |= {"layers": 2, "rounds": 3, "candidates": architecture in ("candidates", "groups")}
     config = config_from(data, "tests")
-    scheme = TagScheme(TYPES, config.model.tags)
+    groups = (TypeGroup("a", TYPES[:2]), TypeGroup("b", TYPES[1:])) if architecture == "groups" else ()
+    scheme = TagScheme(TYPES, config.model.tags, groups)
     start = fresh(config, scheme, part().sentences, seed=3, notes=Notes())
     random = np.random.default_rng(1)
     for parameter in start.model.parameters():
@@ -31,10 +32,13 @@ def untrained(architecture: str) -> TrainedModel:
         parameter.data += parameter.data.new_tensor(noise)
     if start.model.candidates is not None:
         start.model.candidates.offset.fill_(-0.1)
+        if groups:
+            start.model.candidates.offset[1] = 1.0
     start.model.predictor.from_object.bias.data[: len(scheme.labels)] += 6
     checkpoint = Checkpoint(
         config=config,
         types=TYPES,
+        groups=groups,
         language_model=start.language_model,
         max_pieces=start.pieces.max_pieces,
         version="0.1.0",

@@ -69,6 +69,32 @@ def test_marks_end_sentences_where_a_reader_would_say_so(text: str, expected: li
     assert sentences(text) == expected
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n", " \n"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["net -6 L.", "2. Acute kidney injury"],
+        ["Took vitamin B.", "Slept well."],
+        ["He has a long history of heavy drinking and of chronic hepatitis C.", "Denies fever."],
+        ["Further care by Dr. X.", "PREOPERATIVE DIAGNOSIS, stable."],
+        ["Seen by J. Smith, M.D.", "Cardiology follows."],
+        ["Type I.", "a) mild", "b) severe"],
+        ["Allergies: no.", "2. Asthma"],
+        ["Discussed with pt.", "3. Diabetes"],
+    ],
+)
+def test_an_initial_or_an_abbreviation_does_not_bind_across_a_line_end(lines: list[str], newline: str) -> None:
+    assert sentences(newline.join(lines)) == lines
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Growth of E.\ncoli in broth.", "Seen by J. Smith today.", "As in Fig.\n2 and Fig. 3.", "Seen by Dr.\nA. Smith."],
+)
+def test_an_initial_or_an_abbreviation_binds_elsewhere(text: str) -> None:
+    assert sentences(text) == [text]
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_a_blank_line_always_parts(newline: str) -> None:
     assert sentences(f"and the{newline}{newline}left arm") == ["and the", "left arm"]

@@ -47,6 +47,12 @@ NoTextOption = Annotated[
     bool, typer.Option("--no-text", help="The report without any source text or document ids, to be shared.")
 ]
 LenientOption = Annotated[bool, typer.Option("--lenient", help="Skip bad records, and say how many and which.")]
+RepairOption = Annotated[
+    bool,
+    typer.Option(
+        "--repair", help="Keep annotations whose text and offsets disagree, with boundaries at the ends of words."
+    ),
+]
 SettingsOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Change a setting; can be given again.")
 ]
@@ -69,6 +75,7 @@ class Reading:
     types: list[str] | None = None
     sentences: str = "auto"
     lenient: bool = False
+    repair: bool = False
 
     def documents(
         self, path: Path, notes: Notes, *, what: str | None, known: Iterable[Document] = ()
@@ -85,6 +92,7 @@ class Reading:
             except_ids=read_ids(self.except_ids) if self.except_ids else (),
             types=type_names(self.types) if self.types is not None else None,
             lenient=self.lenient,
+            repair=self.repair,
             notes=notes,
         )
         documents = map(self.split, documents)

@@ -16,6 +16,7 @@ from gridner.cli.common import (
     JsonOption,
     LenientOption,
     Reading,
+    RepairOption,
     SentencesOption,
     TextsOption,
     TypesOption,
@@ -47,6 +48,7 @@ def convert(
         int | None, typer.Option("--max-gap", min=0, help="Leave out entities with a gap of more words than this.")
     ] = None,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
     force: Annotated[
         bool,
         typer.Option("--force", help="Replace a file at DST, or files of the same names in a folder; others stay."),
@@ -67,7 +69,7 @@ def convert(
 
     """
     notes = Notes()
-    reading = Reading(from_, texts, ids, except_ids, types, sentences, lenient)
+    reading = Reading(from_, texts, ids, except_ids, types, sentences, lenient, repair)
     counts = {"documents": 0, "entities": 0}
 
     def counted() -> Iterator[Document]:

@@ -17,6 +17,7 @@ from gridner.cli.common import (
     LenientOption,
     NoTextOption,
     Reading,
+    RepairOption,
     SentencesOption,
     TextsOption,
     TypesOption,
@@ -69,6 +70,7 @@ def evaluate(
     no_text: NoTextOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score predictions: exact match, by type and slice, with 95 % intervals; the paper's error table; relaxed scores.
@@ -88,7 +90,7 @@ def evaluate(
     from gridner.scoring.significance import bootstrap
 
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     if no_text and report is None:
         raise UsageError("--no-text without --report, expected a page to leave the text out of")
     if report is not None:
@@ -139,6 +141,7 @@ def compare(
     rounds: Annotated[int, typer.Option(min=1, help="Random swaps for the test.")] = 10_000,
     seed: SeedOption = 0,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two systems: F1 of each slice, the difference, and whether chance explains it.
@@ -155,7 +158,7 @@ def compare(
     from gridner.scoring.significance import compare as compare_slice
 
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     golds = list(reading.documents(gold, notes, what="read"))
     a, b = (score(golds, answers_of(golds, path, reading, pred_format, notes)) for path in (first, second))
     names = [*a.slices, *(name for name in b.slices if name not in a.slices)]

@@ -17,6 +17,7 @@ from gridner.cli.common import (
     LenientOption,
     OwnNamesOption,
     Reading,
+    RepairOption,
     SentencesOption,
     SettingsOption,
     TrainLexiconOption,
@@ -79,6 +80,7 @@ def experiment(
     lexicon: TrainLexiconOption = None,
     own_names: OwnNamesOption = False,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
 ) -> None:
     """Make the paper's tables on a corpus: as Markdown, as JSON and as a figure.
 
@@ -119,8 +121,8 @@ def experiment(
         )
     given = _given(systems or [])
     notes = Notes()
-    reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
-    others = Reading(format, None, None, None, types, sentences, lenient)
+    reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
+    others = Reading(format, None, None, None, types, sentences, lenient, repair)
     places = find_parts(data)
     _check_outside(output, places)
     parts = {

@@ -17,6 +17,7 @@ from gridner.cli.common import (
     IdsOption,
     LenientOption,
     Reading,
+    RepairOption,
     SentencesOption,
     TextsOption,
     bounded,
@@ -85,6 +86,7 @@ def predict(
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster (default: Ray on this machine).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a prediction that was stopped.")] = False,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, a document a line.")] = False,
 ) -> None:
@@ -106,7 +108,7 @@ def predict(
 
     """
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, None, sentences, lenient)
+    reading = Reading(format, texts, ids, except_ids, None, sentences, lenient, repair)
     workers = bounded("--workers", workers) if engine == "local" else workers
     threads = bounded("--threads", threads, (workers or 1) if engine == "local" else 1)
     _check_options(pre_annotate, output, as_json, engine, {"--resume": resume, "--force": force, "--to": to != "auto"})

@@ -15,6 +15,7 @@ from gridner.cli.common import (
     LenientOption,
     NoTextOption,
     Reading,
+    RepairOption,
     SentencesOption,
     TextsOption,
     TypesOption,
@@ -51,6 +52,7 @@ def report(
     rounds: Annotated[int, typer.Option(min=1, help="Bootstrap resamples for the intervals.")] = 1000,
     seed: SeedOption = 0,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write a page to look at: scores with intervals, and every sentence with what is right, missed and wrong in it.
@@ -73,7 +75,7 @@ def report(
 
     check_output(output, folder=False, force=force)
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     names = [predicted.name] if second is None else told_apart(predicted, second)
     paths = [predicted] if second is None else [predicted, second]
     golds = list(reading.documents(gold, notes, what="read"))

@@ -16,6 +16,7 @@ from gridner.cli.common import (
     JsonOption,
     LenientOption,
     Reading,
+    RepairOption,
     SentencesOption,
     TextsOption,
     TypesOption,
@@ -61,6 +62,7 @@ def show(
     svg: Annotated[Path | None, typer.Option(help="Also save the picture as SVG.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the SVG if it exists.")] = False,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the entities of documents under their text: solid on fragments, dotted across gaps.
@@ -78,7 +80,7 @@ def show(
     from gridner.formats.jsonl import to_json
 
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     documents = islice(reading.documents(path, notes, what=None), limit)
     if as_json and svg is not None:
         raise UsageError("--svg and --json: expected one of them")

@@ -16,6 +16,7 @@ from gridner.cli.common import (
     JsonOption,
     LenientOption,
     Reading,
+    RepairOption,
     SentencesOption,
     TextsOption,
     TypesOption,
@@ -46,6 +47,7 @@ def stats(
         Path | None, typer.Option(help="Show what the candidate words of this model cost: words, cells, oracle score.")
     ] = None,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Count a corpus: Table 1 of the paper, types, overlaps, gaps, what words and sentences cut, the oracle score.
@@ -64,7 +66,7 @@ def stats(
     from gridner.corpus.statistics import PAPER, statistics
     from gridner.errors import Notes
 
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient)
+    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     all_notes = [Notes() for _ in paths]
     found = [
         statistics(reading.documents(path, notes, what="count"), notes)

@@ -19,6 +19,7 @@ from gridner.cli.common import (
     NoTextOption,
     OwnNamesOption,
     Reading,
+    RepairOption,
     SentencesOption,
     SettingsOption,
     TrainLexiconOption,
@@ -92,6 +93,7 @@ def train(
     no_text: NoTextOption = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")] = False,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
 ) -> None:
     """Train a model on a corpus, or on several that mark different types.
 
@@ -135,8 +137,8 @@ def train(
     from gridner.training.task import Task
 
     notes = Notes()
-    reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
-    others = Reading(format, None, None, None, types, sentences, lenient)
+    reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
+    others = Reading(format, None, None, None, types, sentences, lenient, repair)
 
     def part(path: Path, name: str) -> Part:
         how = reading if name.startswith("train") else others

@@ -19,6 +19,7 @@ from gridner.cli.common import (
     IdsOption,
     LenientOption,
     Reading,
+    RepairOption,
     SentencesOption,
     TypesOption,
     bounded,
@@ -53,6 +54,7 @@ def tune(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default and maximum: all cores).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     lenient: LenientOption = False,
+    repair: RepairOption = False,
 ) -> None:
     """Suit a model to a corpus without training: its thresholds, what names add, and what its scores mean.
 
@@ -82,7 +84,7 @@ def tune(
     notes = Notes()
     checkpoint, pieces = read_checkpoint(folder)
     recognizer = load(folder, threads=bounded("--threads", threads), lexicon=lexicon)
-    reading = Reading(format, None, ids, except_ids, types, sentences, lenient)
+    reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
     part = part_of(reading.documents(dev, notes, what="read"), notes=notes, name="dev")
     _check_types(part, checkpoint.types, dev)
     marked = Marked(part, part.types if types is not None else checkpoint.types)

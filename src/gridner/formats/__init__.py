@@ -68,13 +68,15 @@ def read(
     except_ids: Collection[str] = (),
     types: Collection[str] | None = None,
     lenient: bool = False,
+    repair: bool = False,
     notes: Notes | None = None,
 ) -> Iterator[Document]:
     """Stream the documents of a corpus.
 
     `ids` and `except_ids` select documents, `types` entities. `texts` is the folder of the texts where the annotations
-    are in another (brat, jsonl, share), or the texts by id, for predictions that
-    come without (jsonl). `lenient` skips bad records; they are counted in `notes`.
+    are in another (brat, jsonl, share), or the texts by id, for predictions that come without (jsonl). `lenient` skips
+    bad records. `repair` keeps annotations whose offsets cover something else than the text that they repeat, with
+    boundaries at the ends of words. `notes` counts both.
     """
     path = Path(path)
     notes = Notes() if notes is None else notes
@@ -85,6 +87,7 @@ def read(
         ids=frozenset(ids) if ids is not None else None,
         except_ids=frozenset(except_ids),
         lenient=lenient,
+        repair=repair,
         notes=notes,
     )
     with reading(path):

@@ -23,8 +23,9 @@ from gridner.files import Source, check_not_empty
 from gridner.formats._support.entity_ids import identifiers
 from gridner.formats._support.json_stream import items
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats._support.offsets import check_text, fragments_from
+from gridner.formats._support.offsets import fragments_from
 from gridner.formats._support.passages import text_of
+from gridner.formats._support.repair import agreed
 from gridner.formats.folders import data_files
 
 META = "bigbio"
@@ -72,7 +73,7 @@ def _document(item: Mapping[str, Any], document_id: str, where: str, source: Sou
     for number, entity in enumerate(_objects(item, "entities", where)):
         place = f"{where}: entities[{number}]"
         with source.record(place):
-            entities.append(_entity(entity, document_id, text, place, source.notes))
+            entities.append(_entity(entity, document_id, text, place, source))
     for kind in ("events", "coreferences", "relations"):
         for number, _ in enumerate(_objects(item, kind, where)):
             source.notes.add(f"one of the {kind}, left out", f"{where}: {kind}[{number}]")
@@ -111,14 +112,14 @@ def _pieces(passage: Mapping[str, Any], where: str) -> Iterator[tuple[int, str]]
         yield start, said
 
 
-def _entity(item: Mapping[str, Any], document_id: str, text: str, where: str, notes: Notes) -> Entity:
+def _entity(item: Mapping[str, Any], document_id: str, text: str, where: str, source: Source) -> Entity:
     texts, pairs = _parts(item, where)
     kind = item.get("type")
     if not isinstance(kind, str):
         raise FormatError(f"{where}: type is {shorten(kind)}, expected text")
-    fragments = fragments_from(pairs, text, where, notes)
-    if any(said.strip() for said in texts):
-        check_text(" ".join(texts), pairs, text, where)
+    fragments = fragments_from(pairs, text, where, source.notes)
+    if any(map(str.strip, texts)) and (found := agreed(" ".join(texts), pairs, text, where, source)) is not pairs:
+        fragments = fragments_from(found, text, where, Notes())
     own = item.get("id")
     name = str(own).removeprefix(f"{document_id}_") if own not in (None, "") else ""
     concepts = item.get("normalized") or []

@@ -9,7 +9,7 @@ are kept in `meta["bioc"]` and written again. Written is one passage a document.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from gridner.formats._support.entity_ids import identifiers
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import check_text, fragments_from, from_utf8
 from gridner.formats._support.passages import text_of
+from gridner.formats._support.repair import agreed
 from gridner.formats._support.safe_xml import check_start, is_xml, xml_text
 from gridner.formats.folders import data_files
 
@@ -93,7 +94,7 @@ def _document(found: Any, where: str, source: Source) -> Document:
     for annotation in annotations:
         place = f"{where}: annotation {annotation.id!s:.40}"
         with source.record(place):
-            entities += _entities(annotation, text, place, source.notes)
+            entities += _entities(annotation, text, place, source)
     for relation in chain.from_iterable(part.relations for part in parts):
         source.notes.add("relation, left out", f"{where}: relation {relation.id!s:.40}")
     if any(part.infons for part in parts[1:]):
@@ -160,17 +161,18 @@ def _pieces(passage: Any, where: str) -> Iterator[tuple[int, str]]:
         yield part.offset, part.text
 
 
-def _entities(annotation: Any, text: str, where: str, notes: Notes) -> Iterator[Entity]:
+def _entities(annotation: Any, text: str, where: str, source: Source) -> Iterator[Entity]:
     infons = _infons_of(annotation, where)
     name = infons.pop(TYPE, None)
     if not isinstance(name, str) or not name.strip():
         raise FormatError(f"{where}: no infon 'type', expected one that names the type")
     if not annotation.locations:
-        notes.add("annotation without location, left out", where)
+        source.notes.add("annotation without location, left out", where)
         return
     pairs = _pairs(annotation, where)
-    fragments = fragments_from(pairs, text, where, notes)
-    _check_said(annotation.text, pairs, text, where)
+    fragments = fragments_from(pairs, text, where, source.notes)
+    if (found := agreed(annotation.text or "", pairs, text, where, source, _check_said)) is not pairs:
+        fragments = fragments_from(found, text, where, Notes())
     score = _number(infons.get(SCORE))
     if score is not None:
         del infons[SCORE]
@@ -178,7 +180,7 @@ def _entities(annotation: Any, text: str, where: str, notes: Notes) -> Iterator[
     yield Entity(name.strip(), fragments, score, own or None, {"bioc": infons} if infons else {})
 
 
-def _check_said(said: str | None, pairs: list[tuple[int, int]], text: str, where: str) -> None:
+def _check_said(said: str | None, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
     """An annotation says its fragments, with or without a mark between them, or the gaps, too; or nothing."""
     if not said or not said.strip() or not pairs:
         return

@@ -25,7 +25,8 @@ from gridner.files import (
     write_text,
 )
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats._support.offsets import check_text, fragments_from
+from gridner.formats._support.offsets import fragments_from
+from gridner.formats._support.repair import agreed
 from gridner.formats.folders import by_name, files_under, in_any_case, names_under
 
 IDENTIFIER = r"T[^\s:;]+"
@@ -86,7 +87,7 @@ def annotated(name: str, text: str, lines: Iterable[Line], source: Source) -> Do
         with source.record(line.where):
             said = line.text
             if said.startswith("T"):
-                entity = _read_entity(said, text, line.where, source.notes)
+                entity = _read_entity(said, text, line.where, source)
                 if entity.id in entities:
                     raise FormatError(f"{line.where}: {entity.id} a second time, expected each id once")
                 entities[entity.id or ""] = entity
@@ -99,15 +100,15 @@ def annotated(name: str, text: str, lines: Iterable[Line], source: Source) -> Do
     return Document(name, text, tuple(entities.values()), meta={"brat": others} if others else {})
 
 
-def _read_entity(line: str, text: str, where: str, notes: Notes) -> Entity:
+def _read_entity(line: str, text: str, where: str, source: Source) -> Entity:
     match = TEXT_BOUND.fullmatch(line)
     if not match:
         raise FormatError(f"{where}: {line[:60]!r}, expected T1, tab, 'Type 0 5;16 20', tab, the text")
     identifier, name, offsets, said = match.groups()
     pairs = [(int(start), int(end)) for start, end in (pair.split() for pair in offsets.split(";"))]
-    fragments = fragments_from(pairs, text, where, notes)
-    if said is not None:
-        check_text(said, pairs, text, where)
+    fragments = fragments_from(pairs, text, where, source.notes)
+    if said is not None and (found := agreed(said, pairs, text, where, source)) is not pairs:
+        fragments = fragments_from(found, text, where, Notes())
     return Entity(name, fragments, id=identifier)
 
 

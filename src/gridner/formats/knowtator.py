@@ -15,7 +15,8 @@ from xml.etree.ElementTree import Element, ParseError
 from gridner.documents import Entity
 from gridner.errors import FormatError, Notes
 from gridner.files import Source, read_bytes
-from gridner.formats._support.offsets import check_text, fragments_from
+from gridner.formats._support.offsets import fragments_from
+from gridner.formats._support.repair import agreed
 
 
 def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
@@ -30,7 +31,7 @@ def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
     for number, annotation in enumerate(root.iter("annotation"), start=1):
         where = f"{path}: annotation {number}"
         with source.record(where):
-            yield _entity(annotation, classes, cuis, text, where, source.notes)
+            yield _entity(annotation, classes, cuis, text, where, source)
 
 
 def _parse(path: Path) -> Element:
@@ -55,7 +56,7 @@ def _entity(
     cuis: dict[str | None, str],
     text: str,
     where: str,
-    notes: Notes,
+    source: Source,
 ) -> Entity:
     own, mention = annotation.find("class"), annotation.find("mention")
     name = own.get("id") if own is not None else classes.get(mention.get("id")) if mention is not None else None
@@ -68,10 +69,12 @@ def _entity(
     if not all(value.isascii() and value.isdigit() and len(value) < 19 for span in spans for value in span):
         raise FormatError(f"{where}: span {spans!r:.60}, expected start and end as numbers")
     pairs = [(int(start), int(end)) for start, end in spans]
-    fragments = fragments_from(set(pairs), text, where, notes)
+    fragments = fragments_from(set(pairs), text, where, source.notes)
     said = annotation.findtext("spannedText") or " ".join(span.text or "" for span in elements)
     if said.strip():
-        check_text(re.sub(r"\s\.\.\.\s", " ", said), pairs, text, where)  # dots stand for a gap
+        plain = re.sub(r"\s\.\.\.\s", " ", said)  # dots stand for a gap
+        if (found := agreed(plain, pairs, text, where, source)) is not pairs:
+            fragments = fragments_from(set(found), text, where, Notes())
     mentioned = mention.get("id") if mention is not None else None
     cui = cuis.get(mentioned)
     return Entity(name.strip(), fragments, id=annotation.get("id") or None, meta={"share": {"cui": cui}} if cui else {})

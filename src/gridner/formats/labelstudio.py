@@ -25,7 +25,8 @@ from gridner.formats._support.entity_ids import identifiers
 from gridner.formats._support.joined_annotations import groups
 from gridner.formats._support.json_stream import items
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats._support.offsets import check_text, fragments_from, from_utf16
+from gridner.formats._support.offsets import fragments_from, from_utf16
+from gridner.formats._support.repair import agreed
 from gridner.formats.folders import numbered_files
 
 FRAGMENT, META = "fragment", "labelstudio"
@@ -70,7 +71,7 @@ def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> It
     for members in groups(regions, joins, where):
         place = f"{where}: region {', '.join(members):.60}"
         with source.record(place):
-            yield from _joined(members, regions, places, text, place, source.notes)
+            yield from _joined(members, regions, places, text, place, source)
 
 
 def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
@@ -145,18 +146,23 @@ def _joined(
     places: dict[str, tuple[int, int]],
     text: str,
     where: str,
-    notes: Notes,
+    source: Source,
 ) -> Iterator[Entity]:
     """The entity of regions that are joined; or, where they have several labels, one for each."""
     found = [regions[name] for name in members]
     labels = found[0]["value"]["labels"]
     if any(sorted(one["value"]["labels"]) != sorted(labels) for one in found):
         raise FormatError(f"{where}: fragments of one entity with other labels, expected {labels!r:.60} for all")
-    fragments = fragments_from([places[name] for name in members], text, where, notes)
-    for name in members:
-        said = regions[name]["value"].get("text")
-        if isinstance(said, str) and said.strip():
-            check_text(said, [places[name]], text, where)
+    pairs = [places[name] for name in members]
+    fragments = fragments_from(pairs, text, where, source.notes)
+    agreeing = [
+        agreed(said, [pair], text, where, source)[0]
+        if isinstance(said := regions[name]["value"].get("text"), str) and said.strip()
+        else pair
+        for name, pair in zip(members, pairs, strict=True)
+    ]
+    if agreeing != pairs:
+        fragments = fragments_from(agreeing, text, where, Notes())
     score = next((one["score"] for one in found if isinstance(one.get("score"), int | float)), None)
     meta = found[0].get("meta")
     own = str(found[0]["id"]) if found[0].get("id") else None

@@ -17,6 +17,7 @@ NEVER_LAST = frozenset(
     """al approx c.f ca cat cf dr drs e.g eg eq eqs esp ext fig figs gen hosp i.e mr mrs ms mt no nos pt pts prof ref
     refs resp sp spp ssp st subsp suppl tab univ viz vol vs""".split()
 )
+BEFORE_NUMBERS = ("approx", "ca", "eq", "eqs", "ext", "fig", "figs", "nos", "ref", "refs", "vol")  # "Fig.\n2. The"
 RARELY_LAST = frozenset("co corp etc hr hrs inc jr ltd max min mo sec sr tabs var wk wks yr yrs".split())
 # Words that begin a sentence even after an initial: "vitamin C. The", not "J. Smith".
 STARTER = re.compile(
@@ -89,18 +90,25 @@ def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
     before = text[max(start, match.start() - 24) : match.start()].split()
     word = before[-1].lstrip("([{\"'“‘") if before else ""
     if word in ("cat", "no", "tab"):  # "Allergies: no. He smokes", but "cat. no. 5"
-        return STARTER.match(text, match.end()) is not None
+        return STARTER.match(text, match.end()) is not None or _starts_item(text, match)
     if not word or (word.lower() in NEVER_LAST and word != "ms"):  # "Ms. Li", but "500 ms. After"
-        return False
+        return word.lower() not in ("", *BEFORE_NUMBERS) and after.isdigit() and _starts_item(text, match)
     if word.isdigit() and match.start() - start < 8 and not text[start : match.start() - len(word)].strip("( \t-*•"):
         return False  # the number of an item
     if word.lower() in RARELY_LAST or (len(word) == 1 and word.islower()):
-        return after.isupper() or (NEWLINE.search(match[0]) is not None and ITEM.match(text, match.end()) is not None)
+        return after.isupper() or _starts_item(text, match)
     if not word[-1].isalnum():
         return True
     if not match["close"] and INITIALS.match(word):
+        if NEWLINE.search(match[0]):  # an initial does not bind across a line end, but "E.\ncoli" does
+            return not after.islower() or _starts_item(text, match)
         return STARTER.match(text, match.end()) is not None
     return not after.islower() or (len(word) > 3 and "." not in word)  # "b.i.d. and", but "two weeks. it was"
+
+
+def _starts_item(text: str, match: re.Match[str]) -> bool:
+    """Whether the next line is an item of a list."""
+    return NEWLINE.search(match[0]) is not None and ITEM.match(text, match.end()) is not None
 
 
 def _only_wraps(text: str, match: re.Match[str], lines: list[int], width: int) -> bool:

@@ -12,12 +12,13 @@ from gridner.errors import FormatError, InvalidError, Notes, plural
 def check_text(said: str, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
     """Offsets whose characters are not what the annotation itself says are wrong. White space does not matter."""
     covered = [" ".join(text[start:end] for start, end in order) for order in (pairs, sorted(pairs))]
-    if _squeeze(said) not in map(_squeeze, covered):
+    if squeezed(said) not in map(squeezed, covered):
         offsets = ";".join(f"{start} {end}" for start, end in pairs)
         raise FormatError(f"{where}: the text at {offsets[:60]} is {covered[0][:60]!r}, expected {said[:60]!r}")
 
 
-def _squeeze(text: str) -> str:
+def squeezed(text: str) -> str:
+    """Return the text without white space."""
     return "".join(text.split())
 
 

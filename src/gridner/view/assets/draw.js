@@ -14,6 +14,9 @@ const svg = (tag, attributes = {}, ...children) => filled(document.createElement
 const COLOURS = 12, SEED = 2167974784;
 const colourOf = (type) => `var(--g${new TextEncoder().encode(type).reduce((number, byte) => Math.imul(number ^ byte, 16777619) >>> 0, SEED) % COLOURS})`;
 
+// A score as Python writes it: rounded once, and a tie (1/8, 3/8, …) to the even digit.
+const twoDigits = (score) => (Number.isInteger(8 * score) && !Number.isInteger(4 * score) ? Math.round(50 * score) / 50 : score).toFixed(2);
+
 // `cells`: [text, bar, …], a bar being entity * ENTITY + (lane << 2 | solid << 1 | first). `entities`: for each its colour
 // and its label (a function that gives what to show), null if it is not to be shown.
 const ENTITY = 2 ** 20; // past 32 bits, so the entity is found by division
@@ -23,16 +26,17 @@ const drawBlock = (cells, entities) => {
     return { number, one: entities[number], lane: rest >> 2, solid: rest & 2, first: rest & 1 };
   };
   const shown = cells.map(([text, ...bars]) => [text, bars.map(of).filter(({ one }) => one)]);
-  const lanes = [...new Set(shown.flatMap(([, bars]) => bars.map(({ lane }) => lane)))].sort((a, b) => a - b);
+  const taken = [...new Set(shown.flatMap(([, bars]) => bars.map(({ lane }) => lane)))].sort((a, b) => a - b);
+  const lanes = new Map(taken.map((lane, place) => [lane, place]));
   const block = make("div", { class: "g-block", dir: "auto" });
-  block.style.setProperty("--lanes", lanes.length);
+  block.style.setProperty("--lanes", lanes.size);
   const said = new Map(); // what a screen reader says of each entity
   for (const [text, bars] of shown) {
     if (!bars.length) { block.append(text); continue; }
     const cell = make("span", { class: "g-cell" }, text);
     for (const { number, one, lane, solid, first } of bars) {
       const drawn = make("span", { class: solid ? "g-bar" : "g-bar g-gap", "aria-hidden": "true", "data-entity": number });
-      drawn.style.setProperty("--lane", lanes.indexOf(lane));
+      drawn.style.setProperty("--lane", lanes.get(lane));
       drawn.style.setProperty("--colour", one.colour);
       if (first) drawn.append(make("span", { class: "g-label" }, make("bdi", {}, ...one.label())));
       cell.append(drawn);

@@ -37,7 +37,7 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
       if (name !== tag) continue;
       for (const [row, column, value] of cells) {
         const cell = svg("rect", { x: x(column) + 0.5, y: y(row) + 0.5, width: size - 1, height: size - 1, fill: label.includes(":") ? colourOf(type) : "var(--fore)", "fill-opacity": (0.08 + 0.92 * value).toFixed(2) });
-        cell.append(svg("title", {}, `${label}: ${words[row]} → ${words[column]}, ${value.toFixed(2)}`));
+        cell.append(svg("title", {}, `${label}: ${words[row]} → ${words[column]}, ${twoDigits(value)}`));
         picture.append(cell);
       }
     }
@@ -65,7 +65,7 @@ const drawGrid = (() => { // eslint-disable-line no-unused-vars
       const text = places.map((place, n) => (n && place > places[n - 1] + 1 ? "… " : "") + window.words[place]).join(" ");
       const named = make("span", {}, type);
       named.style.color = colourOf(type);
-      const button = make("button", { type: "button", "aria-pressed": "false" }, named, ` ${text} ${score.toFixed(2)}`);
+      const button = make("button", { type: "button", "aria-pressed": "false" }, named, ` ${text} ${twoDigits(score)}`);
       button.addEventListener("mouseenter", () => light(number));
       button.addEventListener("mouseleave", () => light(kept));
       button.addEventListener("click", () => {

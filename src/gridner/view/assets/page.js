@@ -12,6 +12,11 @@
   const isShown = (entity) => !hidden.has(entity.type) && isSure(entity);
   const piecesOf = (document_, entity) => entity.fragments.map(([start, end]) => document_.letters.slice(start, end).join(""));
 
+  const placesOf = (entity) => entity.fragments.map(([start, end]) => `${start}–${end}`).join(", ");
+  const scoreOf = (entity) => (entity.score === undefined ? "" : twoDigits(entity.score));
+  // A cell of a table that is copied: on one line, and no formula to a spreadsheet.
+  const plainCell = (value) => value.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ").replace(/^[=+\-@＝＋－＠]/, "'$&");
+
   // Asking
   const ask = async (path, body, signal) => {
     const headers = { "Content-Type": "application/json" };
@@ -31,32 +36,45 @@
   // A text area turns line ends into its own; a file that was not edited is sent as it is, for its offsets to hold.
   const text = () => (file && $("text").value === file.text.replace(/\r\n?/g, "\n") ? file.text : $("text").value);
 
-  const find = async () => {
+  // Nothing of the old result changes until all of the new one is there, so that what is seen is what is saved.
+  const find = async (said = []) => { // said: what the user must know beside the result
     asking?.abort();
     $("error").textContent = "";
-    const sent = text(), own = new AbortController(), began = performance.now();
+    const sent = text(), given = file, own = new AbortController(), began = performance.now();
     if (!sent.trim()) { say(new Error("There is no text yet.")); return; }
     asking = own;
     $("find").setAttribute("aria-busy", "true");
     $("status").textContent = "Reading …";
+    const drawing = async (more) => {
+      const one = await (await ask("page/draw", { text: sent, id: given?.text === sent ? given.id : "text", ...more }, own.signal)).json();
+      one.document.letters = Array.from(one.document.text);
+      return one;
+    };
     try {
-      const id = file && sent === file.text ? file.id : "text";
-      const found = await (await ask("page/draw", { text: sent, id }, own.signal)).json();
-      drawings = { found };
-      if (file?.ann !== undefined && sent === file.text) drawings.file = await (await ask("page/draw", { text: sent, id, ann: file.ann }, own.signal)).json();
-      for (const one of Object.values(drawings)) one.document.letters = Array.from(one.document.text);
-      types = [...new Set([...found.types, ...Object.values(drawings).flatMap((one) => one.document.entities.map(({ type }) => type))])];
+      const next = { found: await drawing({}) };
+      if (given?.ann !== undefined && given.text !== sent) said.push(`The text was edited, so ${given.annName} is not shown.`);
+      else if (given?.ann !== undefined) {
+        try { next.file = await drawing({ ann: given.ann }); } catch (error) {
+          if (error.name === "AbortError") throw error;
+          said.push(`${given.annName} is not shown. ${error.message}`);
+        }
+      }
+      drawings = next;
+      types = [...new Set([...next.found.types, ...Object.values(next).flatMap((one) => one.document.entities.map(({ type }) => type))])];
       hidden = new Set();
       source = "found";
-      $("threshold").value = level = found.threshold; // the slider rounds it
+      $("threshold").value = level = next.found.threshold; // the slider rounds it
       $("result").hidden = $("listing").hidden = false;
-      $("source").hidden = !drawings.file;
+      $("source").hidden = !next.file;
       show();
       const seconds = ((performance.now() - began) / 1000).toFixed(1);
-      const notes = Object.values(drawings).flatMap((one) => one.notes).map(({ what, count }) => ` Note: ${count} × ${what}.`);
-      $("status").textContent = `${many(found.blocks.length, "sentence")} read in ${seconds} s.${notes.join("")}`;
+      const notes = Object.values(next).flatMap((one) => one.notes).map(({ what, count }) => ` Note: ${count.toLocaleString("en")} × ${what}.`);
+      $("status").textContent = `${many(next.found.blocks.length, "sentence")} read in ${seconds} s.${notes.join("")}`;
+      $("error").textContent = said.join(" ");
     } catch (error) {
-      if (error.name !== "AbortError") say(error);
+      if (error.name === "AbortError") return;
+      $("result").hidden = $("listing").hidden = true; // it is of another text
+      say(new Error([...said, error.message].join(" ")));
     } finally {
       if (asking === own) $("find").removeAttribute("aria-busy");
     }
@@ -69,7 +87,7 @@
     const entities = block.entities.map((place) => {
       const entity = document_.entities[place];
       if (!isShown(entity)) return null;
-      return { colour: colourOf(entity.type), label: () => [entity.score === undefined ? entity.type : `${entity.type} ${entity.score.toFixed(2)}`] };
+      return { colour: colourOf(entity.type), label: () => [`${entity.type} ${scoreOf(entity)}`.trim()] };
     });
     const old = item.querySelector(".g-block"), next = drawBlock(block.cells, entities);
     for (const bar of next.querySelectorAll(".g-bar")) bar.dataset.place = block.entities[bar.dataset.entity];
@@ -119,7 +137,7 @@
     count();
   };
   const count = () => {
-    const { document: document_ } = now(), shown = document_.entities.filter(isShown);
+    const { document: document_ } = now(), shown = document_.entities.filter(isShown), places = new Map(document_.entities.map((entity, place) => [entity, place]));
     const gaps = shown.filter(({ fragments }) => fragments.length > 1).length;
     $("h-result").textContent = `${many(shown.length, "entity", "entities")}, ${gaps.toLocaleString("en")} of them in pieces`;
     $("threshold-said").textContent = level.toFixed(2);
@@ -130,12 +148,12 @@
     const rows = shown.slice(0, ROWS).map((entity) => {
       const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
       swatch.style.background = colourOf(entity.type);
-      return make("tr", { tabindex: "0", "data-place": document_.entities.indexOf(entity) },
+      return make("tr", { tabindex: "0", "data-place": places.get(entity) },
         make("td", {}, swatch, entity.type), make("td", { dir: "auto" }, piecesOf(document_, entity).join(" … ")),
-        make("td", {}, entity.fragments.map(([start, end]) => `${start}–${end}`).join(", ")), make("td", {}, entity.score?.toFixed(2) ?? ""));
+        make("td", {}, placesOf(entity)), make("td", {}, scoreOf(entity)));
     });
     $("rows").replaceChildren(...rows);
-    $("more").textContent = shown.length > ROWS ? `The first ${ROWS} of ${shown.length.toLocaleString("en")}; the files have them all.` : "";
+    $("more").textContent = shown.length > ROWS ? `The first ${ROWS} of ${shown.length.toLocaleString("en")}; copies and files have them all.` : "";
   };
   const legend = () => {
     const buttons = types.map((type) => {
@@ -175,18 +193,22 @@
 
   // Files, links, copies
   const open = async (list) => {
-    const given = [...list], txt = given.find(({ name }) => !name.endsWith(".ann")), ann = given.find(({ name }) => name.endsWith(".ann"));
+    const given = [...list], isAnn = ({ name }) => /\.ann$/i.test(name), stem = ({ name }) => name.replace(/\.[^.]*$/, "");
+    const texts = given.filter((one) => !isAnn(one)), anns = given.filter(isAnn), txt = texts[0];
+    const ann = anns.find((one) => !txt || stem(one) === stem(txt)) ?? (given.length === 2 ? anns[0] : undefined);
+    const others = given.filter((one) => one !== txt && one !== ann);
     $("error").textContent = "";
-    if (!txt && !ann) return;
-    const read = async (one) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await one.arrayBuffer());
+    if (!given.length) return;
+    const read = async (one) => {
+      try { return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await one.arrayBuffer()); } catch { throw new Error(`${one.name} is no text in UTF-8.`); }
+    };
     try {
-      if (txt) file = { text: await read(txt), id: txt.name.replace(/\.txt$/, "") };
-      else file = { text: text(), id: ann.name.replace(/\.ann$/, "") };
-      if (ann) file.ann = await read(ann);
-    } catch { file = null; say(new Error(`${(txt ?? ann).name} is no text in UTF-8.`)); return; }
-    if (given.length > (txt ? 1 : 0) + (ann ? 1 : 0)) $("error").textContent = `Of ${given.length} files only ${txt?.name ?? ""} ${ann?.name ?? ""} is read.`;
+      const next = { text: txt ? await read(txt) : text(), id: stem(txt ?? ann) };
+      if (ann) Object.assign(next, { ann: await read(ann), annName: ann.name });
+      file = next;
+    } catch (error) { say(error); return; }
     $("text").value = file.text;
-    await find();
+    await find(others.length ? [`Not read: ${others.map(({ name }) => name).join(", ")}. The page takes one text at a time, with its .ann file.`] : []);
   };
   const copy = async (words, said) => {
     try { await navigator.clipboard.writeText(words); } catch { // not over plain HTTP from another machine
@@ -217,7 +239,11 @@
   $("threshold").addEventListener("input", () => { level = Number($("threshold").value); apply(); });
   $("source").addEventListener("click", (event) => { if (event.target.dataset.source) { source = event.target.dataset.source; show(); } });
   $("saving").addEventListener("click", (event) => { if (event.target.dataset.format) save(event.target.dataset.format); });
-  $("copy").addEventListener("click", () => copy([...$("rows").rows].map((row) => [...row.cells].map((cell) => cell.textContent).join("\t")).join("\n"), "The table is copied."));
+  $("copy").addEventListener("click", () => { // all that is shown, also past the rows of the page
+    const { document: document_ } = now(), shown = document_.entities.filter(isShown);
+    const rows = shown.map((entity) => [entity.type, piecesOf(document_, entity).join(" … "), placesOf(entity), scoreOf(entity)].map(plainCell).join("\t"));
+    copy([["type", "text", "fragments", "score"].join("\t"), ...rows].join("\n"), `The table is copied: ${many(shown.length, "entity", "entities")}.`);
+  });
   $("share").addEventListener("click", () => {
     if (text().length > LINK) { say(new Error(`A link takes at most ${LINK.toLocaleString("en")} characters; this text has ${text().length.toLocaleString("en")}.`)); return; }
     copy(`${location.href.split("#")[0]}#text=${encodeURIComponent(text())}`, "The link is copied. The text is in the link itself.");

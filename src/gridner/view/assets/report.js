@@ -138,7 +138,7 @@
   const badge = (one) => data.systems.flatMap((_, n) => {
     const kind = right(one, n) ? "right" : missed(one, n) ? "missed" : wrong(one, n) ? "wrong" : null;
     if (!kind) return [];
-    const score = one.s && one.s[n] !== null ? ` ${one.s[n].toFixed(2)}` : "";
+    const score = one.s && one.s[n] !== null ? ` ${twoDigits(one.s[n])}` : "";
     return [" ", make("span", { class: kind }, `${two ? `${NAMES[n]} ` : ""}${kind === "right" ? "✓" : kind}${score}`)];
   });
   const draw = (sentence) => drawBlock(sentence.c, sentence.e.map((one) => ({
