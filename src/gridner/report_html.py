@@ -80,7 +80,7 @@ class Report:
         for one in drawn:
             self.types.setdefault(one.type, len(self.types))
         labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
-        packed = packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN)
+        packed = list(packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN))
         facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
         golds: dict[tuple[Fragment, ...], dict[str, int]] = defaultdict(dict)  # by fragments: types, and who has each
         for item, about in entities.items():

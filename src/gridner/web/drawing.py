@@ -28,6 +28,7 @@ from gridner.web.limits import Limits
 from gridner.web.problems import many
 from gridner.web.worker import Steps
 
+CELLS = 200  # of a drawing that are laid out in a step
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")  # what a formula of a spreadsheet begins with
 
 
@@ -65,13 +66,13 @@ def drawing(document: Document, recognizer: Recognizer, limits: Limits, notes: N
     drawn = []
     for span, entities in blocks(document):
         yield
-        drawn.append(
-            {
-                "start": span.start,
-                "entities": [places[entity.type, entity.fragments] for entity in entities],
-                "cells": packed_cells(document.text, span, entities),
-            }
-        )
+        cells: list[list[Any]] = []
+        for cell in packed_cells(document.text, span, entities):
+            cells.append(cell)
+            if len(cells) % CELLS == 0:
+                yield
+        numbers = [places[entity.type, entity.fragments] for entity in entities]
+        drawn.append({"start": span.start, "entities": numbers, "cells": cells})
     return json_bytes(
         {
             "document": to_json(document),
