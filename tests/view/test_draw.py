@@ -133,7 +133,7 @@ def blocks_with_entities(draw: st.DrawFn) -> tuple[str, Fragment, list[Entity]]:
 @given(blocks_with_entities(), st.integers(1, 60))
 def test_layouts_are_those_of_the_slow_way(block: tuple[str, Fragment, list[Entity]], width: int) -> None:
     text, span, entities = block
-    assert cells(text, span, entities) == slow_draw.cells(text, span, entities)
+    assert list(cells(text, span, entities)) == slow_draw.cells(text, span, entities)
     assert drawn(text, *entities, width=width) == slow_draw.draw(text, Fragment(0, len(text)), entities, width=width)
 
 
@@ -157,7 +157,7 @@ class Counted(Entity):
 def _laid_out(kind: str, text: str, entities: list[Any]) -> None:
     span = Fragment(0, len(text))
     if kind == "cells":
-        cells(text, span, entities)
+        list(cells(text, span, entities))
     else:
         draw(text, span, entities, width=80)
 

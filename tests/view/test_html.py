@@ -62,7 +62,7 @@ def blocks(draw: st.DrawFn) -> tuple[str, list[Entity]]:
 @given(blocks())
 def test_cells_make_up_the_text_and_bars_the_entities(block: tuple[str, list[Entity]]) -> None:
     text, entities = block
-    drawn = cells(text, Fragment(0, len(text)), entities)
+    drawn = list(cells(text, Fragment(0, len(text)), entities))
     assert "".join(cell.text for cell in drawn) == text.replace("\n", " ")
     place = 0
     solid: dict[int, set[int]] = {number: set() for number in range(len(entities))}

@@ -28,6 +28,8 @@ from gridner.view.draw import blocks
 from gridner.view.grid import window_grid
 from gridner.view.html import packed_cells
 
+CELLS = 200  # of a drawing that are laid out in a step
+
 
 def annotated_document(name: str, text: str, ann: str, limits: Limits, notes: Notes) -> Steps[Document]:
     """Return the document of a text and of the contents of its .ann file."""
@@ -63,13 +65,13 @@ def drawing(document: Document, recognizer: Recognizer, limits: Limits, notes: N
     drawn = []
     for span, entities in blocks(document):
         yield
-        drawn.append(
-            {
-                "start": span.start,
-                "entities": [places[entity.type, entity.fragments] for entity in entities],
-                "cells": packed_cells(document.text, span, entities),
-            }
-        )
+        cells: list[list[Any]] = []
+        for cell in packed_cells(document.text, span, entities):
+            cells.append(cell)
+            if len(cells) % CELLS == 0:
+                yield
+        numbers = [places[entity.type, entity.fragments] for entity in entities]
+        drawn.append({"start": span.start, "entities": numbers, "cells": cells})
     return json_bytes(
         {
             "document": to_json(document),

@@ -139,7 +139,9 @@ class Cell:
     bars: tuple[Bar, ...]
 
 
-def cells(text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequence[str] | None = None) -> list[Cell]:
+def cells(
+    text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequence[str] | None = None
+) -> Iterator[Cell]:
     """A block of text in cells, words and spaces apart, each with its bars: for pages, where a browser breaks lines.
 
     The cells' texts make up the block, safe to show. An entity has its lane to itself up to the end of its label.
@@ -166,7 +168,6 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequ
     begun = 0
     here: list[int] = []  # entities over the cell, in their order
     part = [0] * len(entities)  # the first fragment of each that is not behind
-    found = []
     for start, end in pairwise(sorted(cut for cut in cuts if span.start <= cut <= span.end)):
         while begun < len(order) and entities[order[begun]].start <= start:
             insort(here, order[begun])
@@ -182,8 +183,7 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequ
             bars.append(
                 Bar(entity=number, lane=chosen[number], solid=solid, first=one.start == start, last=one.end == end)
             )
-        found.append(Cell(_visible(text[start:end]), tuple(bars)))
-    return found
+        yield Cell(_visible(text[start:end]), tuple(bars))
 
 
 def colour_of(type: str) -> int:

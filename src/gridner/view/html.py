@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -48,27 +48,30 @@ def packed_cells(
     entities: Sequence[Entity],
     labels: Sequence[str] | None = None,
     hidden: str | None = None,
-) -> list[list[Any]]:
+) -> Iterator[list[Any]]:
     """The cells of a block for draw.js: a text, then a number for each bar; `hidden` stands for each word.
 
     White space that lines columns up would say how long the hidden words are, so a blank stands for all of it.
     """
-    packed: list[list[Any]] = []
+    plain: list[str] = []  # what has no bars is one cell
     for cell in cells(text, span, entities, labels=labels):
         shown = cell.text
         if hidden is not None:
             shown = " " if cell.text.isspace() else hidden
-        bars = [bar.entity * ENTITY + (bar.lane << 2 | bar.solid << 1 | bar.first) for bar in cell.bars]
-        if packed and not bars and len(packed[-1]) == 1:
-            packed[-1][0] += shown
-        else:
-            packed.append([shown, *bars])
-    return packed
+        if not cell.bars:
+            plain.append(shown)
+            continue
+        if plain:
+            yield ["".join(plain)]
+            plain = []
+        yield [shown, *(bar.entity * ENTITY + (bar.lane << 2 | bar.solid << 1 | bar.first) for bar in cell.bars)]
+    if plain:
+        yield ["".join(plain)]
 
 
 def block_html(text: str, span: Fragment, entities: Sequence[Entity]) -> str:
     """A block of text with its entities, as one element."""
-    drawn = cells(text, span, entities)
+    drawn = list(cells(text, span, entities))
     lanes = max((bar.lane + 1 for cell in drawn for bar in cell.bars), default=0)
     parts = []
     for cell in drawn:

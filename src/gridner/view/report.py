@@ -80,7 +80,7 @@ class Report:
         for one in drawn:
             self.types.setdefault(one.type, len(self.types))
         labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
-        packed = packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN)
+        packed = list(packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN))
         facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
         for fact, item in zip(facts, entities, strict=True):
             if not fact["h"] & GOLD and (others := _same_words(item, entities)):
