@@ -17,7 +17,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from gridner import Document, Notes, align, read
-from gridner.inference.parallel import Task, in_processes
+from gridner.inference.parallel import PredictionTask, predict_in_processes
 from measure import machine, table
 
 
@@ -47,7 +47,7 @@ def on_ray(documents: list[Document], workers: int) -> Iterator[Document]:
 
     dataset = gridner_ray.from_documents(documents)
     return gridner_ray.to_documents(
-        gridner_ray.predict(dataset, Task(threads=1), workers=workers), notes=Notes(), batch_size=512
+        gridner_ray.predict(dataset, PredictionTask(threads=1), workers=workers), notes=Notes(), batch_size=512
     )
 
 
@@ -62,9 +62,9 @@ def main() -> None:
     documents = documents_of(options.corpus, options.format, options.sentences, options.words)
     cores = os.cpu_count() or 1
     runs: dict[str, Callable[[], Iterable[Document]]] = {
-        f"one process, {cores} threads": lambda: Task().answers(Task().load(), documents, notes=Notes()),
-        "one process, 1 thread": lambda: Task(threads=1).answers(Task(threads=1).load(), documents, notes=Notes()),
-        f"{cores} processes": lambda: in_processes(Task(threads=1), documents, workers=cores, notes=Notes()),
+        f"one process, {cores} threads": lambda: PredictionTask().predict(PredictionTask().load(), documents, notes=Notes()),
+        "one process, 1 thread": lambda: PredictionTask(threads=1).predict(PredictionTask(threads=1).load(), documents, notes=Notes()),
+        f"{cores} processes": lambda: predict_in_processes(PredictionTask(threads=1), documents, workers=cores, notes=Notes()),
     }
     if not options.no_ray:
         from gridner.integrations.ray import connect

@@ -34,7 +34,7 @@ from gridner import Sentence, align, read
 from gridner.config import DecodingConfig, read_config
 from gridner.errors import Notes
 from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, grouped, measure, seconds_of
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.model.language_model import load_language_model, load_tokenizer, max_pieces
 from gridner.training.data import Example, examples_of
 from measure import machine, table
@@ -67,7 +67,7 @@ def compare(systems: dict[str, Contender], examples: Sequence[Example], options:
     return table(["sentences/s", *(cell for work in WORK for cell in (work, "ratio"))], rows)
 
 
-def growth(words: Sequence[str], pieces: Pieces, types: tuple[str, ...], options: argparse.Namespace) -> str:
+def growth(words: Sequence[str], pieces: PieceTokenizer, types: tuple[str, ...], options: argparse.Namespace) -> str:
     """Return a table with time and peak memory by sentence length, each figure from its own process."""
     rows = []
     for n in GROWTH:
@@ -108,7 +108,7 @@ def make(name: str, types: tuple[str, ...], options: argparse.Namespace) -> Cont
     return Contender(config, types, (), alone=name == ALONE)
 
 
-def beginning(sentence: Sentence, words: int, pieces: Pieces) -> Example:
+def beginning(sentence: Sentence, words: int, pieces: PieceTokenizer) -> Example:
     """Return the first words of a sentence, at most as many as a window has."""
     kept = Sentence(sentence.document_id, sentence.words[:words], tuple(m for m in sentence.mentions if m.tail < words))
     return examples_of([kept], pieces=pieces, settings=DecodingConfig(), notes=Notes())[0]
@@ -149,7 +149,7 @@ def main() -> None:
     types = tuple(sorted({entity.type for document in documents for entity in document.entities}))
     sentences = [sentence for document in documents for sentence in align(document).sentences]
     words = [word.text for sentence in sentences for word in sentence.words]
-    pieces = Pieces(load_tokenizer(options.encoder), max_pieces=max_pieces(load_language_model(options.encoder)))
+    pieces = PieceTokenizer(load_tokenizer(options.encoder), max_pieces=max_pieces(load_language_model(options.encoder)))
     print(f"{machine()}, torch {torch.__version__}, {options.threads} threads; {options.encoder}, {len(types)} types,")
     print(f"batches of at most {CELLS:,} cells, allocator {options.allocator}.")
     parts = options.part or PARTS

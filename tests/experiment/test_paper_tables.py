@@ -19,7 +19,7 @@ from gridner.experiment.markdown_table import Table
 from gridner.experiment.systems import System, runs_below, system_of
 from gridner.experiment.variants import ABLATION, SEARCH, ablation_rows, changed, chosen, w2ner_of
 from gridner.formats import write as write_corpus
-from gridner.inference.tuning import answers
+from gridner.inference.tuning import predictions_jsonl
 from gridner.scoring.evaluation import ERRORS
 from gridner.scoring.significance import Spread, spread
 from support.small import documents, tiny_config
@@ -39,7 +39,7 @@ def write(folder: Path, found: Mapping[str, list[Document]]) -> Path:
     folder.mkdir(parents=True)
     for name, some in found.items():
         scored = [replace(one, entities=tuple(replace(entity, score=0.9) for entity in one.entities)) for one in some]
-        (folder / f"{name}.jsonl").write_text(answers(scored))
+        (folder / f"{name}.jsonl").write_text(predictions_jsonl(scored))
     return folder
 
 
@@ -185,7 +185,7 @@ def test_predictions_are_told_by_their_texts_where_ids_are_shared(tmp_path: Path
     }
     write_corpus(some["test"].documents, tmp_path / "test.jsonl")
     assert set(system_of("p", [tmp_path / "test.jsonl"], some).runs) == {"test"}
-    (tmp_path / "short.jsonl").write_text(answers([replace(one, entities=()) for one in some["test"].documents]))
+    (tmp_path / "short.jsonl").write_text(predictions_jsonl([replace(one, entities=()) for one in some["test"].documents]))
     with pytest.raises(
         MismatchError, match=r"same document ids.* fit dev and test alike; expected a folder with dev.jsonl"
     ):
@@ -203,10 +203,10 @@ def test_a_figure_is_a_picture(systems: list[System], tmp_path: Path) -> None:
 
 
 def test_predictions_in_one_file_are_told_apart_by_their_documents(tmp_path: Path) -> None:
-    (tmp_path / "p.jsonl").write_text(answers([replace(one, entities=()) for one in documents()]))
+    (tmp_path / "p.jsonl").write_text(predictions_jsonl([replace(one, entities=()) for one in documents()]))
     found = system_of("p", [tmp_path / "p.jsonl"], parts())
     assert {name: runs[0].documents for name, runs in found.runs.items()} == {"dev": 3, "test": 3}
-    (tmp_path / "d.jsonl").write_text(answers([replace(one, entities=()) for one in documents()[:3]]))
+    (tmp_path / "d.jsonl").write_text(predictions_jsonl([replace(one, entities=()) for one in documents()[:3]]))
     assert set(system_of("d", [tmp_path / "d.jsonl"], parts()).runs) == {"dev"}
 
 

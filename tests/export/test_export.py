@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 from gridner.errors import FormatError, UsageError
 from gridner.export.onnx import export
-from gridner.inference.batches import Encoded, Pieces
+from gridner.inference.batches import EncodedSentence, PieceTokenizer
 from gridner.inference.checkpoint import ABOUT, EXPORTED, TOKENIZER, read_checkpoint
 from gridner.inference.engine import Engine, ScoredGrid, score_sentences
 from gridner.inference.loading import load
@@ -37,7 +37,7 @@ def both(
     return model, folder
 
 
-def scores_of(engine: Engine, pieces: Pieces, sentences: Sequence[Encoded]) -> list[ScoredGrid]:
+def scores_of(engine: Engine, pieces: PieceTokenizer, sentences: Sequence[EncodedSentence]) -> list[ScoredGrid]:
     grids = dict(score_sentences(engine, pieces, sentences, always=[()] * len(sentences), cells=8192))
     return [grids[number] for number in range(len(sentences))]
 

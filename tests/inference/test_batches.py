@@ -9,32 +9,32 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from gridner import FormatError
 from gridner.errors import Notes
-from gridner.inference.batches import READ_COST, TAG_COST, WORD_COST, Encoded, Pieces, plan_reading, plan_tagging
+from gridner.inference.batches import READ_COST, TAG_COST, WORD_COST, EncodedSentence, PieceTokenizer, plan_encoder_batches, plan_grid_batches
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "pain", "arm", "left", "sh", "##oul", "##der", "a", "##a"]
 
 
-def pieces(max_pieces: int = 512) -> Pieces:
+def pieces(max_pieces: int = 512) -> PieceTokenizer:
     tokenizer = Tokenizer(models.WordPiece({word: n for n, word in enumerate(VOCABULARY)}, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.enable_truncation(4)  # as files from a hub often have it
     tokenizer.enable_padding(length=8)
-    return Pieces(tokenizer, max_pieces=max_pieces)
+    return PieceTokenizer(tokenizer, max_pieces=max_pieces)
 
 
 def test_padding_is_the_special_piece_where_the_vocabulary_has_another_of_such_a_name() -> None:
     vocabulary = {"<pad>": 0, "[UNK]": 1, "[PAD]": 2}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.add_special_tokens(["<pad>", "[UNK]"])
-    assert Pieces(tokenizer, max_pieces=8).padding == 0
+    assert PieceTokenizer(tokenizer, max_pieces=8).padding == 0
 
 
 def test_words_become_pieces_between_special_ones() -> None:
     assert pieces().encode([["Pain", "shoulder", "x"], ["arm"]]) == [
-        Encoded(((4,), (7, 8, 9), (1,)), (2,), (3,)),
-        Encoded(((5,),), (2,), (3,)),
+        EncodedSentence(((4,), (7, 8, 9), (1,)), (2,), (3,)),
+        EncodedSentence(((5,),), (2,), (3,)),
     ]
 
 
@@ -44,7 +44,7 @@ def test_a_word_that_yields_no_piece_gets_the_unknown_one(word: str) -> None:
 
 
 def test_a_text_that_names_special_pieces_has_none() -> None:
-    assert pieces().encode([["[SEP]", "[PAD]"]])[0] == Encoded(((1, 1, 1), (1, 1, 1)), (2,), (3,))
+    assert pieces().encode([["[SEP]", "[PAD]"]])[0] == EncodedSentence(((1, 1, 1), (1, 1, 1)), (2,), (3,))
 
 
 def test_a_word_with_too_many_pieces_is_cut_and_counted() -> None:
@@ -90,7 +90,7 @@ def test_pieces_of_every_word_are_where_a_batch_says(sentences: list[list[str]])
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(1, 4000))
 def test_batches_have_every_sentence_once_within_the_budget(lengths: list[int], cells: int) -> None:
-    found = plan_tagging(lengths, cells=cells)
+    found = plan_grid_batches(lengths, cells=cells)
     assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
     for batch in found:
         assert len(batch) == 1 or len(batch) * max(lengths[number] for number in batch) ** 2 <= cells
@@ -111,7 +111,7 @@ def test_no_other_cut_costs_less(lengths: list[int], cells: int) -> None:
             batches[-1].append(length)
         if all(len(batch) == 1 or len(batch) * max(batch) ** 2 <= cells for batch in batches):
             allowed.append(cost(batches))
-    assert cost([[lengths[number] for number in batch] for batch in plan_tagging(lengths, cells=cells)]) == min(allowed)
+    assert cost([[lengths[number] for number in batch] for batch in plan_grid_batches(lengths, cells=cells)]) == min(allowed)
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.integers(1, 300))
@@ -126,11 +126,11 @@ def test_batches_for_the_encoder_cost_least_within_the_budget(lengths: list[int]
             if end == 1 or end * ordered[end - 1] <= most:
                 yield from ([ordered[:end], *rest] for rest in cuts(ordered[end:]))
 
-    found = [[lengths[number] for number in batch] for batch in plan_reading(lengths, most=most)]
+    found = [[lengths[number] for number in batch] for batch in plan_encoder_batches(lengths, most=most)]
     assert sorted(length for batch in found for length in batch) == sorted(lengths)
     assert cost(found) == min(map(cost, cuts(sorted(lengths))))
 
 
 def test_a_tokenizer_without_an_unknown_piece_is_refused() -> None:
     with pytest.raises(FormatError, match="expected an unknown and a padding piece"):
-        Pieces(Tokenizer(models.WordPiece({"a": 0})), max_pieces=8)
+        PieceTokenizer(Tokenizer(models.WordPiece({"a": 0})), max_pieces=8)

@@ -13,7 +13,7 @@ import pytest
 from gridner import Document, UsageError, load
 from gridner.errors import Notes
 from gridner.inference import cores
-from gridner.inference.parallel import Task, in_processes
+from gridner.inference.parallel import PredictionTask, predict_in_processes
 from support.small import documents
 
 
@@ -80,13 +80,13 @@ def test_workers_are_bounded_by_the_cores(exported: Path, monkeypatch: pytest.Mo
     started = []
     pool = parallel._pool
 
-    def watched(task: Task, workers: int) -> Any:
+    def watched(task: PredictionTask, workers: int) -> Any:
         started.append((workers, task.threads))
         return pool(task, 1)
 
     monkeypatch.setattr(parallel, "_pool", watched)
     monkeypatch.setattr(parallel, "usable_cores", lambda: 4)
     monkeypatch.setattr(cores, "usable_cores", lambda: 4)
-    task = Task(model=exported, threads=100_000)
-    assert len(list(in_processes(task, documents(), workers=100_000, notes=Notes()))) == 6
+    task = PredictionTask(model=exported, threads=100_000)
+    assert len(list(predict_in_processes(task, documents(), workers=100_000, notes=Notes()))) == 6
     assert started == [(4, 1)]

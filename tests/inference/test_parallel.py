@@ -12,8 +12,8 @@ import pytest
 from gridner import Entity, Fragment, load, write
 from gridner.errors import FormatError, GridnerError, InUseError, Notes, OutputError
 from gridner.inference import parallel
-from gridner.inference.parallel import Task, in_processes
-from gridner.inference.resumable import Kept
+from gridner.inference.parallel import PredictionTask, predict_in_processes
+from gridner.inference.resumable import PartialPredictions
 from support.many_documents import Deadly, corpus, same_answers
 
 
@@ -24,11 +24,11 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_chunks")
 def test_several_processes_find_what_one_finds(exported: Path) -> None:
-    task = Task(model=exported, threshold=0.3, types=("Sign",), max_gap=3, threads=1)
+    task = PredictionTask(model=exported, threshold=0.3, types=("Sign",), max_gap=3, threads=1)
     alone, parted = Notes(), Notes()
     sentences = []
-    expected = list(task.answers(task.load(), corpus(12), notes=alone))
-    same_answers(in_processes(task, corpus(12), workers=2, notes=parted, each=lambda: sentences.append(1)), expected)
+    expected = list(task.predict(task.load(), corpus(12), notes=alone))
+    same_answers(predict_in_processes(task, corpus(12), workers=2, notes=parted, each=lambda: sentences.append(1)), expected)
     assert {what: count for what, count, _ in parted} == {what: count for what, count, _ in alone}
     assert len(sentences) >= 24
 
@@ -36,18 +36,18 @@ def test_several_processes_find_what_one_finds(exported: Path) -> None:
 @pytest.mark.usefixtures("small_chunks")
 def test_a_process_that_dies_loses_nothing(exported: Path, tmp_path: Path) -> None:
     deadly = Deadly(model=exported, threads=1, victim="d7", marker=tmp_path / "died")
-    same_answers(in_processes(deadly, corpus(12), workers=2, notes=Notes()), load(exported, threads=1).pipe(corpus(12)))
+    same_answers(predict_in_processes(deadly, corpus(12), workers=2, notes=Notes()), load(exported, threads=1).pipe(corpus(12)))
     assert (tmp_path / "died").exists()
 
 
 def test_a_process_that_dies_again_and_again_is_said(exported: Path) -> None:
     with pytest.raises(GridnerError, match=r"processes died 4 times in a row .* at work on d0"):
-        list(in_processes(Deadly(model=exported, victim="d0"), corpus(2), workers=1, notes=Notes()))
+        list(predict_in_processes(Deadly(model=exported, victim="d0"), corpus(2), workers=1, notes=Notes()))
 
 
 def test_what_is_wrong_with_the_model_is_said_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="nowhere"):
-        list(in_processes(Task(model=tmp_path / "nowhere"), corpus(2), workers=1, notes=Notes()))
+        list(predict_in_processes(PredictionTask(model=tmp_path / "nowhere"), corpus(2), workers=1, notes=Notes()))
 
 
 def run(*arguments: object, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -95,11 +95,11 @@ def test_what_was_stopped_is_gone_on_with(exported: Path, tmp_path: Path) -> Non
 def test_notes_outlive_a_stop(tmp_path: Path) -> None:
     notes = Notes()
     notes.add("cut", "d0")
-    with pytest.raises(KeyboardInterrupt), Kept(tmp_path / "out", {}, resume=False, notes=notes) as kept:
+    with pytest.raises(KeyboardInterrupt), PartialPredictions(tmp_path / "out", {}, resume=False, notes=notes) as kept:
         list(kept.add(corpus(1)))
         raise KeyboardInterrupt
     later = Notes()
-    with Kept(tmp_path / "out", {}, resume=True, notes=later) as kept:
+    with PartialPredictions(tmp_path / "out", {}, resume=True, notes=later) as kept:
         assert list(kept.done) == ["d0"]
         list(kept.add(corpus(2)[1:]))
         assert [one.id for one in kept.documents()] == ["d0", "d1"]
@@ -111,14 +111,14 @@ def test_a_folder_that_is_not_ours_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "out.part").mkdir()
     (tmp_path / "out.part" / "mine").write_text("mine")
     with pytest.raises(OutputError, match="--resume"):
-        Kept(tmp_path / "out", {}, resume=False, notes=Notes())
+        PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes())
     with pytest.raises(FormatError, match=r"no settings\.json"):
-        Kept(tmp_path / "out", {}, resume=True, notes=Notes())
+        PartialPredictions(tmp_path / "out", {}, resume=True, notes=Notes())
     assert (tmp_path / "out.part" / "mine").exists()
 
 
 def test_nothing_is_left_when_nothing_was_done(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="bad"), Kept(tmp_path / "out", {}, resume=False, notes=Notes()):
+    with pytest.raises(ValueError, match="bad"), PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes()):
         raise ValueError("bad")
     assert not list(tmp_path.iterdir())
 
@@ -126,39 +126,39 @@ def test_nothing_is_left_when_nothing_was_done(tmp_path: Path) -> None:
 def test_only_one_process_writes_an_output(exported: Path, tmp_path: Path) -> None:
     write(corpus(2), tmp_path / "in.jsonl")
     common = ["--input", tmp_path / "in.jsonl", "--model", exported, "--output", tmp_path / "out.jsonl"]
-    with Kept(tmp_path / "out.jsonl", {}, resume=False, notes=Notes()):
+    with PartialPredictions(tmp_path / "out.jsonl", {}, resume=False, notes=Notes()):
         for more in ([], ["--resume"]):
             done = run(*common, *more)
             assert done.returncode == 2
             assert "out.jsonl: another process writes it" in done.stderr
             assert len(done.stderr.splitlines()) == 1
         with pytest.raises(InUseError):
-            Kept(tmp_path / "out.jsonl", {}, resume=True, notes=Notes())
+            PartialPredictions(tmp_path / "out.jsonl", {}, resume=True, notes=Notes())
     assert run(*common).returncode == 0
 
 
 def test_what_another_process_keeps_is_not_removed(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), Kept(tmp_path / "out", {}, resume=False, notes=Notes()) as kept:
+    with pytest.raises(KeyboardInterrupt), PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes()) as kept:
         with pytest.raises(InUseError):
-            Kept(tmp_path / "out", {}, resume=False, notes=Notes())
+            PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes())
         list(kept.add(corpus(1)))
         raise KeyboardInterrupt
-    with Kept(tmp_path / "out", {}, resume=True, notes=Notes()) as kept:
+    with PartialPredictions(tmp_path / "out", {}, resume=True, notes=Notes()) as kept:
         assert list(kept.done) == ["d0"]
 
 
 def interrupted(tmp_path: Path, count: int) -> Path:
     """An output of which some documents are done."""
-    with pytest.raises(KeyboardInterrupt), Kept(tmp_path / "out", {}, resume=False, notes=Notes()) as kept:
+    with pytest.raises(KeyboardInterrupt), PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes()) as kept:
         list(kept.add(corpus(count)))
         raise KeyboardInterrupt
     return tmp_path / "out"
 
 
 def test_documents_that_are_done_are_not_done_again(tmp_path: Path) -> None:
-    with Kept(interrupted(tmp_path, 3), {}, resume=True, notes=Notes()) as kept:
+    with PartialPredictions(interrupted(tmp_path, 3), {}, resume=True, notes=Notes()) as kept:
         assert [one.id for one in kept.left(corpus(5))] == ["d3", "d4"]
-    with Kept(interrupted(tmp_path, 3), {}, resume=True, notes=Notes()) as kept:
+    with PartialPredictions(interrupted(tmp_path, 3), {}, resume=True, notes=Notes()) as kept:
         assert not list(kept.left(corpus(3)))
 
 
@@ -176,23 +176,23 @@ def test_an_input_that_has_changed_is_refused_and_the_document_named(tmp_path: P
     output = interrupted(tmp_path, 3)
     changed = change(corpus(5))
     refused = pytest.raises(OutputError, match=f"the input has changed: {said}")
-    with refused, Kept(output, {}, resume=True, notes=Notes()) as kept:
+    with refused, PartialPredictions(output, {}, resume=True, notes=Notes()) as kept:
         list(kept.left(changed))
-    with Kept(output, {}, resume=True, notes=Notes()) as kept:
+    with PartialPredictions(output, {}, resume=True, notes=Notes()) as kept:
         assert [one.id for one in kept.left(corpus(4))] == ["d3"]
 
 
 def test_entities_of_the_input_do_not_matter_as_they_are_replaced(tmp_path: Path) -> None:
     output = interrupted(tmp_path, 2)
     entity = Entity("Sign", (Fragment(0, 4),))
-    with Kept(output, {}, resume=True, notes=Notes()) as kept:
+    with PartialPredictions(output, {}, resume=True, notes=Notes()) as kept:
         assert not list(kept.left([replace(one, entities=(entity,)) for one in corpus(2)]))
 
 
 def test_documents_that_are_done_may_be_compared_in_any_order(tmp_path: Path) -> None:
     output = interrupted(tmp_path, 3)
     refused = pytest.raises(OutputError, match="document d0 was done and is no longer in the input")
-    with refused, Kept(output, {}, resume=True, notes=Notes()) as kept:
+    with refused, PartialPredictions(output, {}, resume=True, notes=Notes()) as kept:
         kept.check_all(reversed(corpus(3)))
         kept.check_all(corpus(3)[1:])
 
@@ -202,7 +202,7 @@ def test_damaged_predictions_are_named(tmp_path: Path) -> None:
     documents = tmp_path / "out.part" / "documents.jsonl"
     documents.write_bytes(documents.read_bytes().replace(b'"id"', b'"id', 1))
     with pytest.raises(FormatError, match=r"documents\.jsonl:1: damaged"):
-        Kept(output, {}, resume=True, notes=Notes())
+        PartialPredictions(output, {}, resume=True, notes=Notes())
 
 
 def test_a_command_resumes_only_what_it_began(exported: Path, tmp_path: Path) -> None:

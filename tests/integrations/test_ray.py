@@ -11,7 +11,7 @@ import pytest
 
 from gridner import load, read, split_lines, with_sentences, write
 from gridner.errors import Notes, UsageError
-from gridner.inference.parallel import Task
+from gridner.inference.parallel import PredictionTask
 from support.many_documents import Deadly, corpus, same_answers
 
 ray: Any = pytest.importorskip("ray", reason="ray is not installed")
@@ -31,10 +31,10 @@ def cluster() -> Iterator[None]:
 
 @pytest.mark.usefixtures("cluster")
 def test_ray_finds_what_the_library_finds_in_the_same_order(exported: Path) -> None:
-    task = Task(model=exported, threads=1, types=("Sign",))
+    task = PredictionTask(model=exported, threads=1, types=("Sign",))
     own = [with_sentences(document, split_lines(document.text)) for document in corpus(40)]  # which the rules part
     found = ours.predict(ours.from_documents(own, together=7), task, batch_size=8)
-    same_answers(ours.to_documents(found, notes=Notes()), task.answers(task.load(), own, notes=Notes()))
+    same_answers(ours.to_documents(found, notes=Notes()), task.predict(task.load(), own, notes=Notes()))
 
 
 @pytest.mark.usefixtures("cluster")
@@ -48,7 +48,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_doubles_nothing(exported: Pat
 @pytest.mark.usefixtures("cluster")
 def test_a_bad_row_is_said_and_the_others_are_read(exported: Path) -> None:
     rows = [{"id": "good", "text": "No pain."}, {"id": "empty", "text": "  "}, {"id": "none", "text": None}]
-    found = ours.predict(ray.data.from_items(rows), Task(model=exported, threads=1))
+    found = ours.predict(ray.data.from_items(rows), PredictionTask(model=exported, threads=1))
     said = {row["id"]: row["error"] for row in found.take_all()}
     assert said["good"] is None
     assert "an empty document" in said["empty"]

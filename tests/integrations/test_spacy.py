@@ -25,8 +25,8 @@ from spacy.vocab import Vocab
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
-from gridner.inference.batches import Arrays
-from gridner.inference.engine import Engine, GridArrays, WordVectors
+from gridner.inference.batches import PieceBatch
+from gridner.inference.engine import Engine, GridBatch, WordVectors
 from gridner.inference.loading import load
 from gridner.integrations.spacy import Component, Handler, Settings
 from gridner.integrations.spacy_docs import WIDENED, document_of, entities_of, put
@@ -163,11 +163,11 @@ class Counting:
         self.engine = engine
         self.sizes: list[int] = []
 
-    def read(self, batch: Arrays) -> WordVectors:
+    def read(self, batch: PieceBatch) -> WordVectors:
         self.sizes.append(len(batch.lengths))
         return self.engine.read(batch)
 
-    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+    def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         return self.engine.tag(grid)
 
 
@@ -216,12 +216,12 @@ def test_a_failure_of_the_network_costs_one_doc(exported: Path) -> None:
     inner: Engine = component.recognizer.engine
 
     class Failing:
-        def read(self, batch: Arrays) -> WordVectors:
+        def read(self, batch: PieceBatch) -> WordVectors:
             if 6 in batch.lengths:  # words of the third and fourth text
                 raise MemoryError("too much")
             return inner.read(batch)
 
-        def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+        def tag(self, grid: GridBatch) -> NDArray[np.floating]:
             return inner.tag(grid)
 
     lengths = [[len(one.words) for one in sentences_of(Document("x", text))] for text in TEXTS]

@@ -19,7 +19,7 @@ from torch import nn
 from gridner import FormatError, UsageError
 from gridner.config import ModelConfig
 from gridner.errors import Notes
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.model.build import build
 from gridner.model.language_model import (
     language_model_config,
@@ -194,7 +194,7 @@ def network(language_model: nn.Module, *, layers: int = 1) -> Toe:
     return build(config, language_model=language_model, labels=4).double().eval()
 
 
-def batch(pieces: Pieces, sentences: list[list[str]]) -> Batch:
+def batch(pieces: PieceTokenizer, sentences: list[list[str]]) -> Batch:
     return Batch(*map(torch.from_numpy, pieces.collate(pieces.encode(sentences))))
 
 
@@ -208,7 +208,7 @@ def scores(model: Toe, sentences: Batch) -> torch.Tensor:
 def test_a_word_has_the_pieces_that_it_has_inside_a_text(family: str, tmp_path: Path) -> None:
     original = FAMILIES[family][2]()
     tokenizer = load_tokenizer(save(tmp_path, family, tokenizer=original))
-    pieces = Pieces(tokenizer, max_pieces=100)
+    pieces = PieceTokenizer(tokenizer, max_pieces=100)
     before = len(original.encode("the", add_special_tokens=False).ids)
     for word in ("shoulder", "pain-free", "Pain", "(p53)", "arms,"):
         inside = tuple(original.encode(f"the {word}", add_special_tokens=False).ids[before:])
@@ -222,7 +222,7 @@ def test_a_word_has_the_pieces_that_it_has_inside_a_text(family: str, tmp_path: 
 def test_a_sentence_alone_and_in_a_batch_has_the_same_scores(family: str, layers: int, tmp_path: Path) -> None:
     name = save(tmp_path, family)
     model = network(load_language_model(name), layers=layers)
-    pieces = Pieces(load_tokenizer(name), max_pieces=max_pieces(model.encoder.language_model))
+    pieces = PieceTokenizer(load_tokenizer(name), max_pieces=max_pieces(model.encoder.language_model))
     together = scores(model, batch(pieces, SENTENCES))
     for row, words in enumerate(SENTENCES):
         n = len(words)
@@ -238,7 +238,7 @@ def test_as_many_pieces_as_the_encoder_takes_and_no_more(family: str, tmp_path: 
     model = network(load_language_model(name))
     most = max_pieces(model.encoder.language_model)
     assert most == 40
-    pieces = Pieces(load_tokenizer(name), max_pieces=most)
+    pieces = PieceTokenizer(load_tokenizer(name), max_pieces=most)
     words = ["."] * 60
     sentence = pieces.encode([words])[0]
     full = sentence.part(pieces.windows(sentence, max_words=100, overlap=0)[0])
@@ -254,7 +254,7 @@ def test_as_many_pieces_as_the_encoder_takes_and_no_more(family: str, tmp_path: 
 def test_gradients_reach_all_parameters_and_there_is_no_pooler(family: str, tmp_path: Path) -> None:
     name = save(tmp_path, family)
     model = network(load_language_model(name)).train()
-    pieces = Pieces(load_tokenizer(name), max_pieces=40)
+    pieces = PieceTokenizer(load_tokenizer(name), max_pieces=40)
     sentences = batch(pieces, SENTENCES)
     gold = torch.zeros(3, 7, 7, 4, dtype=torch.bool)
     cell_loss(scores(model, sentences), gold, sentences.lengths).backward()  # type: ignore[no-untyped-call]
@@ -275,7 +275,7 @@ def test_settings_and_weights_make_the_same_network_again(family: str, tmp_path:
     assert str(tmp_path) not in json.dumps(settings)
     again = network(language_model_from(settings))
     again.load_state_dict(model.state_dict())
-    sentences = batch(Pieces(load_tokenizer(name), max_pieces=40), SENTENCES)
+    sentences = batch(PieceTokenizer(load_tokenizer(name), max_pieces=40), SENTENCES)
     assert torch.equal(scores(model, sentences), scores(again, sentences))
     assert language_model_config(again.encoder.language_model) == settings
 

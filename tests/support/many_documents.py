@@ -12,7 +12,7 @@ import pytest
 
 from gridner.documents import Document
 from gridner.errors import Notes
-from gridner.inference.parallel import Task
+from gridner.inference.parallel import PredictionTask
 from gridner.inference.recognizer import Recognizer
 from support.small import TEXTS
 
@@ -35,13 +35,13 @@ def same_answers(found: Iterable[Document], expected: Iterable[Document]) -> Non
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deadly(Task):
+class Deadly(PredictionTask):
     """It kills its process when it meets a document; only the first time, if there is a place to mark that."""
 
     victim: str
     marker: Path | None = None
 
-    def answers(
+    def predict(
         self,
         recognizer: Recognizer,
         documents: Iterable[Document],
@@ -56,4 +56,4 @@ class Deadly(Task):
             if self.marker is not None:
                 self.marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return Task.answers(self, recognizer, some, notes=notes, each=each)
+        return PredictionTask.predict(self, recognizer, some, notes=notes, each=each)

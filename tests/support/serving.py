@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridner.config import DecodingConfig
-from gridner.inference.recognizer import Asked, Recognizer
+from gridner.inference.recognizer import SentenceRequest, Recognizer
 from gridner.service.app import Service
 from gridner.service.server import server_of
 from gridner.tagging.tags import TagScheme
@@ -77,7 +77,7 @@ class Slow(Recognizer):
     began: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))  # a batch is being read
     batches: list[list[str]] = field(default_factory=list)
 
-    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, list[Mention]] | None]:
+    def read(self, asked: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
         words = [[word.text for word in one.sentence.words] for one in asked]
         self.batches.append([" ".join(some) for some in words])
         self._pass_gate()

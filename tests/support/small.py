@@ -12,8 +12,8 @@ from gridner.config import Config, config_from
 from gridner.corpus.splits import Part, part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes
-from gridner.inference.batches import Arrays, Pieces
-from gridner.inference.engine import GridArrays, WordVectors
+from gridner.inference.batches import PieceBatch, PieceTokenizer
+from gridner.inference.engine import GridBatch, WordVectors
 from gridner.tagging.tags import TagScheme
 from gridner.text.sentences import Mention, Sentence, Word
 
@@ -77,12 +77,12 @@ def tiny_config(**train: object) -> Config:
     )
 
 
-def word_pieces(sentences: Sequence[Sentence], *, max_pieces: int = 512) -> Pieces:
+def word_pieces(sentences: Sequence[Sentence], *, max_pieces: int = 512) -> PieceTokenizer:
     """Pieces that are whole words, each with a number of its own."""
     names = ["[UNK]", "[PAD]", *sorted({word.text for sentence in sentences for word in sentence.words})]
     tokenizer = Tokenizer(models.WordLevel({name: number for number, name in enumerate(names)}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return Pieces(tokenizer, max_pieces=max_pieces)
+    return PieceTokenizer(tokenizer, max_pieces=max_pieces)
 
 
 class Gold:
@@ -91,7 +91,7 @@ class Gold:
     def __init__(
         self,
         sentences: Sequence[Sentence],
-        pieces: Pieces,
+        pieces: PieceTokenizer,
         scheme: TagScheme,
         *,
         one_label: bool = False,
@@ -108,7 +108,7 @@ class Gold:
             row = [piece for word in encoded.words for piece in word]
             self.known.append((row, scheme.encode(sentence.mentions, len(sentence.words))))
 
-    def read(self, batch: Arrays) -> WordVectors:
+    def read(self, batch: PieceBatch) -> WordVectors:
         """Each word as the number of its sentence and its place there; garbage in the padding."""
         size, n = batch.word_pieces.shape[:2]
         self.sizes.append(size)
@@ -130,7 +130,7 @@ class Gold:
                 excess[row, :length] = np.where(tagged[start : start + length], 1.0, -1.0)
         return WordVectors(words, excess)
 
-    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+    def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         """High where a tag is, low elsewhere; garbage in the padding."""
         size, n = grid.positions.shape
         scores = np.full((size, n, n, len(self.scheme.labels) + self.one_label), 9.0, dtype=np.float32)

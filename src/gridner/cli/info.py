@@ -60,7 +60,7 @@ def _said(value: Any) -> str:
 
 def _about(given: Path | None) -> dict[str, Any]:
     from gridner.inference.loading import SHIPPED
-    from gridner.inference.model_info import about_model
+    from gridner.inference.model_info import describe_model
 
-    facts = about_model(SHIPPED if given is None else given)
+    facts = describe_model(SHIPPED if given is None else given)
     return {"folder": str(given) if given else "the one that comes with gridner", **facts}

@@ -114,9 +114,9 @@ def predict(
     _check_options(pre_annotate, output, as_json, engine, {"--resume": resume, "--force": force, "--to": to != "auto"})
     if address is not None and engine != "ray":
         raise UsageError("--address without --engine ray, expected both or neither")
-    from gridner.inference.parallel import Task
+    from gridner.inference.parallel import PredictionTask
 
-    task = Task(
+    task = PredictionTask(
         model=model,
         lexicon=lexicon,
         threshold=threshold,

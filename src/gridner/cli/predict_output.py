@@ -19,15 +19,15 @@ from gridner.documents import Document
 from gridner.errors import Notes, plural
 
 if TYPE_CHECKING:
-    from gridner.inference.parallel import Task
-    from gridner.inference.resumable import Kept
+    from gridner.inference.parallel import PredictionTask
+    from gridner.inference.resumable import PartialPredictions
 
 
 def found_by(
-    task: Task, workers: int, notes: Notes, documents: Iterable[Document]
+    task: PredictionTask, workers: int, notes: Notes, documents: Iterable[Document]
 ) -> Iterator[tuple[Document, Document]]:
     """Each document as it was, and with what was found."""
-    from gridner.inference.parallel import in_processes
+    from gridner.inference.parallel import predict_in_processes
 
     before: deque[Document] = deque()
 
@@ -38,9 +38,9 @@ def found_by(
 
     with sentence_progress("predict") as each:
         if workers > 1:
-            answers = in_processes(task, remembered(), workers=workers, notes=notes, each=each)
+            answers = predict_in_processes(task, remembered(), workers=workers, notes=notes, each=each)
         else:
-            answers = task.answers(task.load(), remembered(), notes=notes, each=each)
+            answers = task.predict(task.load(), remembered(), notes=notes, each=each)
         for answer in answers:
             yield before.popleft(), answer
 
@@ -48,7 +48,7 @@ def found_by(
 def of_those_left(
     documents: Iterable[Document],
     found: Callable[[Iterable[Document]], Iterator[tuple[Document, Document]]],
-    kept: Kept,
+    kept: PartialPredictions,
 ) -> Iterator[Document]:
     """The answers for the documents that are not done yet."""
     return (answer for _, answer in found(kept.left(documents)))
@@ -70,10 +70,10 @@ def write_answers(
     `check` looks at the input once nothing speaks against the output, and before any answer is computed.
     """
     from gridner.formats import check_write, write
-    from gridner.inference.resumable import Kept
+    from gridner.inference.resumable import PartialPredictions
 
     check_write(output, to, force=force)
-    kept = Kept(output, asked, resume=resume, notes=notes)
+    kept = PartialPredictions(output, asked, resume=resume, notes=notes)
     if kept.done:
         typer.echo(f"{plural(len(kept.done), 'document')} already done", err=True)
     try:
@@ -89,7 +89,7 @@ def write_answers(
     typer.echo(f"{output}: {plural(written, 'entity')}", err=True)
 
 
-def identity(task: Task) -> dict[str, Any]:
+def identity(task: PredictionTask) -> dict[str, Any]:
     """Return what must be the same for a run to be resumed: settings, and the content of model and lexicon."""
     from gridner.inference.checkpoint import ABOUT
     from gridner.inference.loading import SHIPPED

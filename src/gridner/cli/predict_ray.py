@@ -12,10 +12,10 @@ from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
-    from gridner.inference.parallel import Task
-    from gridner.inference.resumable import Kept
+    from gridner.inference.parallel import PredictionTask
+    from gridner.inference.resumable import PartialPredictions
 
-Answers = Callable[["Kept"], Iterator[Document]]
+Answers = Callable[["PartialPredictions"], Iterator[Document]]
 
 
 def is_table(source: str) -> bool:
@@ -27,7 +27,7 @@ def is_table(source: str) -> bool:
 def answers_of_ray(
     source: str | None,
     documents: Iterable[Document],
-    task: Task,
+    task: PredictionTask,
     *,
     workers: int | None,
     address: str | None,
@@ -38,7 +38,7 @@ def answers_of_ray(
 
     connect(address)
 
-    def answers(kept: Kept) -> Iterator[Document]:
+    def answers(kept: PartialPredictions) -> Iterator[Document]:
         if source is not None and is_table(source):
             dataset = read_table(source)
             if done := frozenset(kept.done):
@@ -56,7 +56,7 @@ def answers_of_ray(
     return answers
 
 
-def write_table(source: str, output: str, task: Task, *, workers: int | None, address: str | None) -> None:
+def write_table(source: str, output: str, task: PredictionTask, *, workers: int | None, address: str | None) -> None:
     """From Parquet to Parquet, without passing through this process: each worker writes what it finds."""
     from gridner.integrations.ray import connect, predict, read_table
 

@@ -57,7 +57,7 @@ def serve(
     with needs("serve"):
         from gridner.service.server import run
     from gridner.inference.loading import SHIPPED, load
-    from gridner.inference.model_info import about_model
+    from gridner.inference.model_info import describe_model
     from gridner.service.app import Service
     from gridner.service.limits import Limits
 
@@ -70,7 +70,7 @@ def serve(
     service = Service(
         recognizer=load(model, threads=threads, lexicon=lexicon),
         name=(model or SHIPPED).resolve().name,
-        about=about_model(model or SHIPPED),
+        about=describe_model(model or SHIPPED),
         limits=limits,
         token=token.strip() if token else None,
         hosts=frozenset([*LOOPBACK, host.lower(), *(one.lower() for one in name or ())]) if local or name else (),

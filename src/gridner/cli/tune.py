@@ -74,7 +74,7 @@ def tune(
     from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
     from gridner.inference.loading import SHIPPED, load
     from gridner.inference.model_card import card_of, kind_of
-    from gridner.inference.tuning import Marked, Replayed, answers, as_trained, evaluation_of, predictions, settled
+    from gridner.inference.tuning import AnnotatedPart, CachedEngine, predictions_jsonl, without_tuning, evaluate_part, predict_part, tune_and_calibrate
     from gridner.scoring.serialization import evaluation_json
 
     folder = SHIPPED if model is None else model
@@ -87,21 +87,21 @@ def tune(
     reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
     part = part_of(reading.documents(dev, notes, what="read"), notes=notes, name="dev")
     _check_types(part, checkpoint.types, dev)
-    marked = Marked(part, part.types if types is not None else checkpoint.types)
+    marked = AnnotatedPart(part, part.types if types is not None else checkpoint.types)
     if lacking := sorted(set(checkpoint.types) - set(part.types)):
         what = "left out" if types is not None else "what is found counts as wrong; --types leaves it out"
         for name in lacking:
             notes.add(f"dev: type without entities, {what}", name)
-    recognizer.engine = Replayed(recognizer.engine)
+    recognizer.engine = CachedEngine(recognizer.engine)
 
     def score(recognizer: Recognizer) -> tuple[list[Document], Evaluation]:
-        found = marked.only(predictions(recognizer, part))
-        return found, evaluation_of(part, found)
+        found = marked.only(predict_part(recognizer, part))
+        return found, evaluate_part(part, found)
 
     _, before = score(replace(recognizer, lexicon=checkpoint.lexicon))
-    checkpoint = as_trained(replace(checkpoint, lexicon=recognizer.lexicon))
+    checkpoint = without_tuning(replace(checkpoint, lexicon=recognizer.lexicon))
     recognizer = replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration)
-    checkpoint, meaning = settled(checkpoint, recognizer, marked, notes=notes)
+    checkpoint, meaning = tune_and_calibrate(checkpoint, recognizer, marked, notes=notes)
     found, after = score(replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration))
     facts = dict(checkpoint.training)
     data = {name: about for name, about in facts.get("data", {}).items() if kind_of(name) == "train"}
@@ -122,7 +122,7 @@ def tune(
     write_checkpoint(
         output, checkpoint, tokenizer=pieces.tokenizer, write_network=copy_network, card=card_of(checkpoint)
     )
-    others = {"dev.jsonl": answers(found)}
+    others = {"dev.jsonl": predictions_jsonl(found)}
     if (folder / ATTRIBUTION).is_file():
         others[ATTRIBUTION] = (folder / ATTRIBUTION).read_text(encoding="utf-8")
     for name, text in others.items():

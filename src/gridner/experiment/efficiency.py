@@ -26,8 +26,8 @@ from gridner.experiment.markdown_table import Cell, Table
 from gridner.experiment.paper_tables import Outcome
 from gridner.experiment.study import Study
 from gridner.experiment.variants import chosen
-from gridner.inference.batches import Encoded, Pieces, plan_reading, plan_tagging
-from gridner.inference.engine import READ_AT_ONCE, score_sentences
+from gridner.inference.batches import EncodedSentence, PieceTokenizer, plan_encoder_batches, plan_grid_batches
+from gridner.inference.engine import ENCODER_BATCH_PIECES, score_sentences
 from gridner.model.toe import Batch
 from gridner.model.trained import TorchEngine
 from gridner.scoring.significance import spread
@@ -72,8 +72,8 @@ class Contender:
                 ]
                 head.offset.fill_(float(np.quantile(torch.cat(odds).numpy(), 1 - CANDIDATES)))
 
-    def _batches(self, sentences: Sequence[Encoded]) -> Iterator[Batch]:
-        for places in plan_reading([one.pieces for one in sentences], most=READ_AT_ONCE):
+    def _batches(self, sentences: Sequence[EncodedSentence]) -> Iterator[Batch]:
+        for places in plan_encoder_batches([one.pieces for one in sentences], most=ENCODER_BATCH_PIECES):
             arrays = self.pieces.collate([sentences[place] for place in places])
             yield Batch(*(torch.from_numpy(array) for array in arrays))
 
@@ -110,7 +110,7 @@ class Contender:
 
 def grouped(examples: Sequence[Example]) -> list[list[Example]]:
     """Return examples in groups of similar length, each of at most `CELLS` grid cells."""
-    groups = plan_tagging([len(example.words.words) for example in examples], cells=CELLS)
+    groups = plan_grid_batches([len(example.words.words) for example in examples], cells=CELLS)
     return [[examples[place] for place in group] for group in groups]
 
 
@@ -201,7 +201,7 @@ def efficiency(study: Study, configs: Mapping[str, Config]) -> Outcome:
     return Outcome("Efficiency (Table 7)", [Table("Speed", columns, rows, notes)], figure)
 
 
-def _sample(part: Part, pieces: Pieces, config: Config) -> list[Example]:
+def _sample(part: Part, pieces: PieceTokenizer, config: Config) -> list[Example]:
     """Return sentences from all over a part; of those that are too long for prediction the first window."""
     sentences = part.sentences[:: max(1, len(part.sentences) // SENTENCES)][:SENTENCES]
     return [

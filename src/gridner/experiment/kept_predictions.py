@@ -18,7 +18,7 @@ from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import ABOUT, read_checkpoint
 from gridner.inference.loading import load
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import Replayed, answers, predictions, settled
+from gridner.inference.tuning import CachedEngine, predictions_jsonl, predict_part, tune_and_calibrate
 
 KEPT = "about.json"
 
@@ -44,7 +44,7 @@ def kept(
         recall(notes, said)
         return notes
     given = recognizer(notes)
-    texts = {f"{name}.jsonl": answers(predictions(given, part, notes=notes)) for name, part in parts.items()}
+    texts = {f"{name}.jsonl": predictions_jsonl(predict_part(given, part, notes=notes)) for name, part in parts.items()}
     about["notes"] = {what: count for what, count, _ in notes}
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in {**texts, KEPT: json.dumps(about, indent=1)}.items():
@@ -73,9 +73,9 @@ class Again:
         self.say(f"decoding {self.model} with other settings")
         if self.loaded is None:
             loaded = load(self.model)
-            self.loaded = replace(loaded, engine=Replayed(loaded.engine), calibration=Calibration())
+            self.loaded = replace(loaded, engine=CachedEngine(loaded.engine), calibration=Calibration())
         checkpoint, _ = read_checkpoint(self.model)
         other = replace(checkpoint.config, decoding=config.decoding, train=replace(config.train, calibrate=False))
         recognizer = replace(self.loaded, decoding=config.decoding)
-        checkpoint, _ = settled(replace(checkpoint, config=other), recognizer, self.dev, notes=notes)
+        checkpoint, _ = tune_and_calibrate(replace(checkpoint, config=other), recognizer, self.dev, notes=notes)
         return replace(recognizer, decoding=checkpoint.config.decoding)

@@ -13,10 +13,10 @@ from gridner.experiment.paper_tables import Outcome
 from gridner.experiment.study import BASE, Study
 from gridner.experiment.systems import System
 from gridner.experiment.variants import SEARCH, Changes, changed, chosen
-from gridner.inference.tuning import choice
+from gridner.inference.tuning import selection_score
 
 Plan = tuple[Mapping[str, Config], int]  # trainings by name, and how many more there will be
-Kept = dict[str, str]  # of each set the value that was chosen, by its label; none where what was before is better
+PartialPredictions = dict[str, str]  # of each set the value that was chosen, by its label; none where what was before is better
 
 
 def plan_search(study: Study) -> Plan:
@@ -29,7 +29,7 @@ def plan_search(study: Study) -> Plan:
 def run_search(study: Study) -> Outcome:
     """Each set in turn: a value that is better on dev than what was before stays. The test documents choose nothing."""
     sets = chosen(list(SEARCH), study.rows)
-    kept: Kept = {}
+    kept: PartialPredictions = {}
     tried: dict[str, tuple[System, float | None]] = {}
     for name in sets:
         runs = _runs(study.config, kept, name)
@@ -65,12 +65,12 @@ def run_search(study: Study) -> Outcome:
     return Outcome("Search (Table 2)", [Table("Scores", columns, rows, notes)], figure, {"best": settings})
 
 
-def _runs(config: Config, kept: Kept, name: str) -> dict[str, Config]:
+def _runs(config: Config, kept: PartialPredictions, name: str) -> dict[str, Config]:
     """What was best before, and each value of a set with it."""
     return dict([_named(config, kept), *(_named(config, {**kept, name: label}) for label in SEARCH[name])])
 
 
-def _named(config: Config, kept: Kept) -> tuple[str, Config]:
+def _named(config: Config, kept: PartialPredictions) -> tuple[str, Config]:
     """The name of a run with some values, by those that change something, and its settings."""
     names = []
     for name, label in kept.items():
@@ -84,4 +84,4 @@ def _named(config: Config, kept: Kept) -> tuple[str, Config]:
 def _chosen_by(system: System, config: Config) -> float | None:
     """The measure that the settings choose the epoch by, mean of the runs; None where every run failed."""
     runs = system.runs.get("dev", ())
-    return fmean(choice(one, config.train.best_by) for one in runs) if runs else None
+    return fmean(selection_score(one, config.train.best_by) for one in runs) if runs else None

@@ -10,7 +10,7 @@ from gridner.corpus.splits import Part
 from gridner.documents import Document
 from gridner.errors import FormatError, GridnerError, MismatchError
 from gridner.formats import read
-from gridner.inference.tuning import evaluation_of
+from gridner.inference.tuning import evaluate_part
 from gridner.scoring.evaluation import ALL, Evaluation, pair
 from gridner.scoring.serialization import error_shares
 from gridner.scoring.significance import Spread, spread
@@ -55,7 +55,7 @@ def system_of(name: str, runs: Sequence[Path], parts: Mapping[str, Part], *, for
     found: dict[str, list[Evaluation]] = {part: [] for part in SCORED}
     for run in runs:
         for part, documents in answers_of(run, parts, format=format).items():
-            found[part].append(evaluation_of(parts[part], documents))
+            found[part].append(evaluate_part(parts[part], documents))
     return System(name, {part: evaluations for part, evaluations in found.items() if evaluations})
 
 

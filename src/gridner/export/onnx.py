@@ -17,9 +17,9 @@ from torch import Tensor, nn
 
 from gridner.errors import UsageError
 from gridner.export.quantization import quantize
-from gridner.inference.batches import Arrays, Pieces, plan_tagging
+from gridner.inference.batches import PieceBatch, PieceTokenizer, plan_grid_batches
 from gridner.inference.checkpoint import write_checkpoint
-from gridner.inference.engine import Engine, GridArrays, WordVectors
+from gridner.inference.engine import Engine, GridBatch, WordVectors
 from gridner.inference.onnx_engine import SCORES
 from gridner.model.portable import PortableLstm
 from gridner.model.toe import Toe
@@ -66,14 +66,14 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
     )
 
 
-def _grid(engine: Engine, batch: Arrays) -> GridArrays:
+def _grid(engine: Engine, batch: PieceBatch) -> GridBatch:
     """Return all words of a batch, for the second step."""
     words, _ = engine.read(batch)
     positions = np.broadcast_to(np.arange(words.shape[1]), words.shape[:2])
-    return GridArrays(words, np.ascontiguousarray(positions), batch.lengths)
+    return GridBatch(words, np.ascontiguousarray(positions), batch.lengths)
 
 
-def _batches(pieces: Pieces, sample: Sequence[Sentence]) -> list[Arrays]:
+def _batches(pieces: PieceTokenizer, sample: Sequence[Sentence]) -> list[PieceBatch]:
     """Return some of the sentences, evenly, without the longest."""
     short = [sentence for sentence in sample if len(sentence.words) <= LONG]
     if not short:
@@ -83,7 +83,7 @@ def _batches(pieces: Pieces, sample: Sequence[Sentence]) -> list[Arrays]:
     chosen = short[:: -(-len(short) // SAMPLE)]
     encoded = pieces.encode([[word.text for word in sentence.words] for sentence in chosen])
     fitting = [one for one in encoded if one.pieces <= pieces.max_pieces]
-    groups = plan_tagging([len(one.words) for one in fitting], cells=CELLS)
+    groups = plan_grid_batches([len(one.words) for one in fitting], cells=CELLS)
     return [pieces.collate([fitting[place] for place in group]) for group in groups]
 
 
@@ -118,7 +118,7 @@ class _Tagger(nn.Module):
 
 def _write(
     module: nn.Module,
-    example: Arrays | GridArrays,
+    example: PieceBatch | GridBatch,
     outputs: Sequence[str],
     shapes: tuple[dict[int, Any], ...],
     path: Path,

@@ -25,7 +25,7 @@ TAG_COST = 400  # cells that cost as much as a call of the grid's network
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedSentence:
     """The pieces of a sentence: those of each word, and the special ones before and after."""
 
     words: tuple[tuple[int, ...], ...]
@@ -37,12 +37,12 @@ class Encoded:
         """How many pieces there are, special ones included."""
         return sum(map(len, self.words)) + len(self.before) + len(self.after)
 
-    def part(self, words: range) -> Encoded:
+    def part(self, words: range) -> EncodedSentence:
         """Some of the words, as a sentence of their own."""
-        return Encoded(self.words[words.start : words.stop], self.before, self.after)
+        return EncodedSentence(self.words[words.start : words.stop], self.before, self.after)
 
 
-class Arrays(NamedTuple):
+class PieceBatch(NamedTuple):
     """A batch of B sentences of at most n words and p pieces, for torch and ONNX Runtime alike."""
 
     pieces: NDArray[np.int64]  # [B, p]
@@ -51,7 +51,7 @@ class Arrays(NamedTuple):
     lengths: NDArray[np.int64]  # [B], in words
 
 
-class Pieces:
+class PieceTokenizer:
     """Cuts words into pieces. A word that yields none (zero-width, control characters) gets the unknown piece."""
 
     def __init__(self, tokenizer: Tokenizer, *, max_pieces: int) -> None:
@@ -64,14 +64,14 @@ class Pieces:
         self.padding = _special(tokenizer, ("[PAD]", "<pad>", "<PAD>"))
 
     @classmethod
-    def load(cls, path: Path, *, max_pieces: int) -> Pieces:
+    def load(cls, path: Path, *, max_pieces: int) -> PieceTokenizer:
         """From a tokenizer.json."""
         try:
             return cls(Tokenizer.from_file(str(path)), max_pieces=max_pieces)
         except Exception as error:  # tokenizers raises plain Exceptions
             raise FormatError(f"{path}: {error}, expected a tokenizer.json of the tokenizers library") from None
 
-    def encode(self, sentences: Sequence[Sequence[str]], *, notes: Sequence[Notes] = ()) -> list[Encoded]:
+    def encode(self, sentences: Sequence[Sequence[str]], *, notes: Sequence[Notes] = ()) -> list[EncodedSentence]:
         """The pieces of sentences, given as words. Words that had to be cut are counted, in the notes of each."""
         found = []
         for words, encoding, its_notes in zip(
@@ -95,15 +95,15 @@ class Pieces:
                 elif len(pieces) > room:
                     its_notes.add("word with more pieces than the encoder takes, cut", words[number][:40])
                     del pieces[room:]
-            found.append(Encoded(tuple(map(tuple, of_words)), tuple(before), tuple(after)))
+            found.append(EncodedSentence(tuple(map(tuple, of_words)), tuple(before), tuple(after)))
         return found
 
-    def windows(self, sentence: Encoded, *, max_words: int, overlap: int) -> list[range]:
+    def windows(self, sentence: EncodedSentence, *, max_words: int, overlap: int) -> list[range]:
         """The windows of a sentence that the encoder can take."""
         room = self.max_pieces - len(sentence.before) - len(sentence.after)
         return windows([len(word) for word in sentence.words], max_words=max_words, max_cost=room, overlap=overlap)
 
-    def collate(self, sentences: Sequence[Encoded]) -> Arrays:
+    def collate(self, sentences: Sequence[EncodedSentence]) -> PieceBatch:
         """A batch."""
         size = len(sentences)
         lengths = np.array([len(sentence.words) for sentence in sentences], dtype=np.int64)
@@ -119,15 +119,15 @@ class Pieces:
             starts = len(sentence.before) + np.cumsum(counts) - counts
             step = np.arange(most)
             places[row, : len(counts)] = starts[:, None] + np.where(step < counts[:, None], step, 0)
-        return Arrays(pieces, mask, places, lengths)
+        return PieceBatch(pieces, mask, places, lengths)
 
 
-def plan_reading(lengths: Sequence[int], *, most: int) -> list[list[int]]:
+def plan_encoder_batches(lengths: Sequence[int], *, most: int) -> list[list[int]]:
     """Group sentences of so many pieces into batches for the encoder, each of at most `most` pieces with padding."""
     return _plan(lengths, batch_cost=READ_COST, cost=lambda n: n, fits=lambda n: most // n)
 
 
-def plan_tagging(lengths: Sequence[int], *, cells: int, batch_cost: int = TAG_COST) -> list[list[int]]:
+def plan_grid_batches(lengths: Sequence[int], *, cells: int, batch_cost: int = TAG_COST) -> list[list[int]]:
     """Group sentences of so many words into batches for the grid, each of at most `cells` cells with padding."""
     return _plan(lengths, batch_cost=batch_cost, cost=lambda n: (n + WORD_COST) * n, fits=lambda n: cells // n**2)
 

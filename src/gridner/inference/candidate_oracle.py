@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gridner.documents import Document
-from gridner.inference.engine import read_sentences
+from gridner.inference.engine import encode_sentences
 from gridner.inference.recognizer import Recognizer
 from gridner.scoring.evaluation import Evaluation
 from gridner.tagging.oracle import oracle
@@ -58,7 +58,7 @@ def _candidates(recognizer: Recognizer, sentences: Iterable[Sentence], result: C
     sentences = list(sentences)
     found: list[set[int]] = [set() for _ in sentences]
     parts = recognizer.parts(sentences)
-    for batch in read_sentences(
+    for batch in encode_sentences(
         recognizer.engine, recognizer.pieces, [part.encoded for part in parts], always=[part.named for part in parts]
     ):
         for one in batch:

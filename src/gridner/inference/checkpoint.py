@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 from gridner.config import Config, config_from
 from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import FormatError, OutputError, UsageError
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.inference.calibration import Calibration
 from gridner.tagging.tags import TagScheme, TypeGroup
 
@@ -113,7 +113,7 @@ def write_checkpoint(
             part.unlink(missing_ok=True)
 
 
-def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
+def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, PieceTokenizer]:
     """What a model is, and its pieces; its files are checked against their hashes."""
     folder = Path(directory)
     about = _about(folder)
@@ -137,7 +137,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, Pieces]:
         int8=about.get("int8") is True,
         lexicon=_lexicon(folder / NAMES) if NAMES in about["files"] else Lexicon(),
     )
-    return checkpoint, Pieces.load(folder / TOKENIZER, max_pieces=checkpoint.max_pieces)
+    return checkpoint, PieceTokenizer.load(folder / TOKENIZER, max_pieces=checkpoint.max_pieces)
 
 
 def _about(folder: Path) -> dict[str, Any]:

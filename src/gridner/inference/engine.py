@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridner.inference.batches import Arrays, Encoded, Pieces, plan_reading, plan_tagging
+from gridner.inference.batches import PieceBatch, EncodedSentence, PieceTokenizer, plan_encoder_batches, plan_grid_batches
 
-READ_AT_ONCE = 1024  # pieces of a batch for the encoder
+ENCODER_BATCH_PIECES = 1024  # pieces of a batch for the encoder
 
 
 class WordVectors(NamedTuple):
@@ -21,7 +21,7 @@ class WordVectors(NamedTuple):
     excess: NDArray[np.floating]  # [B, n], above 0 where a word can be part of an entity
 
 
-class GridArrays(NamedTuple):
+class GridBatch(NamedTuple):
     """The words of B sentences that their grids are over, at most m each."""
 
     words: NDArray[np.floating]  # H [B, m, width]
@@ -32,11 +32,11 @@ class GridArrays(NamedTuple):
 class Engine(Protocol):
     """A network, on torch or on ONNX Runtime."""
 
-    def read(self, batch: Arrays) -> WordVectors:
+    def read(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors; those past a sentence's length mean nothing."""
         ...
 
-    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+    def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         """Return scores [B, m, m, labels]; those past a sentence's words mean nothing."""
         ...
 
@@ -49,7 +49,7 @@ class ScoredGrid:
     scores: NDArray[np.floating]  # [m, m, labels]
 
 
-class SentenceWords(NamedTuple):
+class CandidateWords(NamedTuple):
     """The candidate words of a sentence as vectors."""
 
     sentence: int  # its number
@@ -57,37 +57,37 @@ class SentenceWords(NamedTuple):
     places: NDArray[np.int64]  # in the sentence [m], ascending
 
 
-def read_sentences(
-    engine: Engine, pieces: Pieces, sentences: Sequence[Encoded], *, always: Sequence[Collection[int]]
-) -> Iterator[list[SentenceWords]]:
+def encode_sentences(
+    engine: Engine, pieces: PieceTokenizer, sentences: Sequence[EncodedSentence], *, always: Sequence[Collection[int]]
+) -> Iterator[list[CandidateWords]]:
     """Yield the candidate words of sentences, a batch at a time.
 
     `always` has for each sentence the words that are candidates whatever the network says.
     """
-    for batch in plan_reading([sentence.pieces for sentence in sentences], most=READ_AT_ONCE):
+    for batch in plan_encoder_batches([sentence.pieces for sentence in sentences], most=ENCODER_BATCH_PIECES):
         vectors, excess = engine.read(pieces.collate([sentences[number] for number in batch]))
         found = []
         for row, number in enumerate(batch):
             candidates = excess[row, : len(sentences[number].words)] > 0
             candidates[list(always[number])] = True
             places = np.flatnonzero(candidates)
-            found.append(SentenceWords(number, vectors[row, places], places))
+            found.append(CandidateWords(number, vectors[row, places], places))
         yield found
 
 
 def score_sentences(
-    engine: Engine, pieces: Pieces, sentences: Sequence[Encoded], *, always: Sequence[Collection[int]], cells: int
+    engine: Engine, pieces: PieceTokenizer, sentences: Sequence[EncodedSentence], *, always: Sequence[Collection[int]], cells: int
 ) -> Iterator[tuple[int, ScoredGrid]]:
     """Yield the number of each sentence and its grid, in batches of similar size, each of at most `cells` cells.
 
-    `always` is as for `read_sentences`. A sentence without candidates has an empty grid, and no second step.
+    `always` is as for `encode_sentences`. A sentence without candidates has an empty grid, and no second step.
     """
-    for batch in read_sentences(engine, pieces, sentences, always=always):
+    for batch in encode_sentences(engine, pieces, sentences, always=always):
         filled = [one for one in batch if len(one.places)]
         for one in batch:
             if not len(one.places):
                 yield one.sentence, ScoredGrid((), np.zeros((0, 0, 0), dtype=np.float32))
-        for group in plan_tagging([len(one.places) for one in filled], cells=cells):
+        for group in plan_grid_batches([len(one.places) for one in filled], cells=cells):
             some = [filled[place] for place in group]
             scores = engine.tag(_stacked(some))
             for row, one in enumerate(some):
@@ -95,7 +95,7 @@ def score_sentences(
                 yield one.sentence, ScoredGrid(tuple(one.places.tolist()), scores[row, :size, :size])
 
 
-def _stacked(sentences: Sequence[SentenceWords]) -> GridArrays:
+def _stacked(sentences: Sequence[CandidateWords]) -> GridBatch:
     """Return one batch, padded with zeros."""
     lengths = np.array([len(one.places) for one in sentences], dtype=np.int64)
     first = sentences[0].words
@@ -103,4 +103,4 @@ def _stacked(sentences: Sequence[SentenceWords]) -> GridArrays:
     positions = np.zeros(vectors.shape[:2], dtype=np.int64)
     for row, one in enumerate(sentences):
         vectors[row, : len(one.places)], positions[row, : len(one.places)] = one.words, one.places
-    return GridArrays(vectors, positions, lengths)
+    return GridBatch(vectors, positions, lengths)

@@ -9,7 +9,7 @@ from typing import Any
 from gridner.inference.checkpoint import read_checkpoint
 
 
-def about_model(folder: Path) -> dict[str, Any]:
+def describe_model(folder: Path) -> dict[str, Any]:
     """Engine, types, settings and scores of the model in a folder."""
     checkpoint, _ = read_checkpoint(folder)
     settings, training = checkpoint.config.to_dict(), checkpoint.training

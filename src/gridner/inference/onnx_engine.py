@@ -9,9 +9,9 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from gridner.errors import FormatError
-from gridner.inference.batches import Arrays
+from gridner.inference.batches import PieceBatch
 from gridner.inference.checkpoint import EXPORTED
-from gridner.inference.engine import GridArrays, WordVectors
+from gridner.inference.engine import GridBatch, WordVectors
 
 SCORES = "scores"
 
@@ -21,14 +21,14 @@ class OnnxEngine:
 
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         reader, tagger = (folder / name for name in EXPORTED)
-        self.reader = _session(reader, threads, inputs=Arrays._fields, outputs=WordVectors._fields)
-        self.tagger = _session(tagger, threads, inputs=GridArrays._fields, outputs=(SCORES,))
+        self.reader = _session(reader, threads, inputs=PieceBatch._fields, outputs=WordVectors._fields)
+        self.tagger = _session(tagger, threads, inputs=GridBatch._fields, outputs=(SCORES,))
 
-    def read(self, batch: Arrays) -> WordVectors:
+    def read(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors."""
         return WordVectors(*self.reader.run(list(WordVectors._fields), batch._asdict()))
 
-    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+    def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         """Return scores [B, m, m, labels]."""
         scores: NDArray[np.floating] = self.tagger.run([SCORES], grid._asdict())[0]
         return scores

@@ -30,7 +30,7 @@ DEATHS = 3  # of processes in a row, after which it is given up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class PredictionTask:
     """The model and what of its answers is wanted. It can be sent to other processes."""
 
     model: Path | None = None
@@ -50,7 +50,7 @@ class Task:
             raise UsageError(f"--types {name}, expected those that the model finds: {', '.join(known)}")
         return recognizer
 
-    def answers(
+    def predict(
         self,
         recognizer: Recognizer,
         documents: Iterable[Document],
@@ -65,8 +65,8 @@ class Task:
             yield simplified(kept, flat=self.flat, max_gap=self.max_gap, notes=notes)
 
 
-def in_processes(
-    task: Task,
+def predict_in_processes(
+    task: PredictionTask,
     documents: Iterable[Document],
     *,
     workers: int,
@@ -125,7 +125,7 @@ def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield chunk
 
 
-def _pool(task: Task, workers: int) -> ProcessPoolExecutor:
+def _pool(task: PredictionTask, workers: int) -> ProcessPoolExecutor:
     fresh = multiprocessing.get_context("spawn")  # a fork would take the threads of engines along, half alive
     return ProcessPoolExecutor(workers, mp_context=fresh, initializer=_start, initargs=(task,))
 
@@ -133,11 +133,11 @@ def _pool(task: Task, workers: int) -> ProcessPoolExecutor:
 # What follows happens in the other processes.
 
 _Read = tuple[list[Document], Notes, int]
-_task: Task
+_task: PredictionTask
 _recognizer: Recognizer | GridnerError  # what is wrong with the model is said with the first documents
 
 
-def _start(task: Task) -> None:
+def _start(task: PredictionTask) -> None:
     global _task, _recognizer  # noqa: PLW0603
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that was started
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -165,4 +165,4 @@ def _read(documents: list[Document]) -> _Read:
         nonlocal sentences
         sentences += 1
 
-    return list(_task.answers(_recognizer, documents, notes=notes, each=each)), notes, sentences
+    return list(_task.predict(_recognizer, documents, notes=notes, each=each)), notes, sentences

@@ -14,7 +14,7 @@ from gridner.config import DecodingConfig
 from gridner.corpus.gazetteer import Lexicon
 from gridner.documents import Document, Entity
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import Encoded, Pieces
+from gridner.inference.batches import EncodedSentence, PieceTokenizer
 from gridner.inference.calibration import Calibration
 from gridner.inference.engine import Engine, score_sentences
 from gridner.tagging.decoding import Decoded, decode
@@ -22,11 +22,11 @@ from gridner.tagging.tags import Name, Relations, TagScheme, favoured, probabili
 from gridner.tagging.windows import merge
 from gridner.text.sentences import Mention, Sentence, each_sentence, entity_of, renumber
 
-TOGETHER = 512  # sentences that are sorted by length and batched
+SENTENCES_PER_BATCH = 512  # sentences that are sorted by length and batched
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SentenceRequest:
     """A sentence, the score that its mentions must exceed (None: the settings') and where to count what is cut."""
 
     sentence: Sentence
@@ -35,12 +35,12 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class SentencePart:
+class WindowInput:
     """Some words of a sentence as the network takes them."""
 
     sentence: int
     words: range
-    encoded: Encoded
+    encoded: EncodedSentence
     names: tuple[Name, ...]  # of the lexicon, words as numbered in the window
 
     @property
@@ -92,7 +92,7 @@ class Recognizer:
     """Finds entities. The result for a text does not depend on what else is asked for at the same time."""
 
     engine: Engine
-    pieces: Pieces
+    pieces: PieceTokenizer
     scheme: TagScheme
     decoding: DecodingConfig
     one_label: bool = False  # the network is W2NER's: one label a cell, the last is "none"
@@ -108,7 +108,7 @@ class Recognizer:
         self,
         documents: Iterable[Document | str],
         *,
-        batch_size: int = TOGETHER,
+        batch_size: int = SENTENCES_PER_BATCH,
         notes: Notes | None = None,
         each: Callable[[], None] = lambda: None,
     ) -> Iterator[Document]:
@@ -138,7 +138,7 @@ class Recognizer:
             yield document.answered()
 
     def mentions(
-        self, sentences: Iterable[Sentence], *, batch_size: int = TOGETHER, notes: Notes | None = None
+        self, sentences: Iterable[Sentence], *, batch_size: int = SENTENCES_PER_BATCH, notes: Notes | None = None
     ) -> Iterator[list[Mention]]:
         """The mentions of each sentence, in text order within a window."""
         if batch_size < 1:
@@ -146,15 +146,15 @@ class Recognizer:
         notes = Notes() if notes is None else notes
         rest = iter(sentences)
         while some := list(islice(rest, batch_size)):
-            yield from self.answers([Asked(sentence, notes=notes) for sentence in some])
+            yield from self.answers([SentenceRequest(sentence, notes=notes) for sentence in some])
 
-    def answers(self, asked: Sequence[Asked]) -> Iterator[list[Mention]]:
+    def answers(self, asked: Sequence[SentenceRequest]) -> Iterator[list[Mention]]:
         """The mentions of sentences that go through the network together, each as it was asked for."""
         done = dict(one for one in self.read(asked) if one is not None)
         for number in range(len(asked)):
             yield done[number]
 
-    def read(self, asked: Sequence[Asked]) -> Iterator[tuple[int, list[Mention]] | None]:
+    def read(self, asked: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
         """The same window by window, so that a caller can do something else in between, or stop.
 
         After each window comes the number of the sentence that it completes, with its mentions, or None. A sentence of
@@ -212,12 +212,12 @@ class Recognizer:
             named = (Name(name.type, tuple(where[word] for word in name.words)) for name in part.names)
             yield Window(part.sentence, part.words, grid.candidates, tags, relations, tuple(named))
 
-    def parts(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> list[SentencePart]:
+    def parts(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> list[WindowInput]:
         """Cut sentences into the windows that the network takes, as pieces, with the names of the lexicon in them."""
         settings = self.decoding
         encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
         return [
-            SentencePart(number, words, whole.part(words), self._names(sentences[number], words))
+            WindowInput(number, words, whole.part(words), self._names(sentences[number], words))
             for number, whole in enumerate(encoded)
             for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap)
         ]

@@ -28,7 +28,7 @@ from gridner.locking import only_process
 HASHED = ("model", "lexicon")  # settings that are hashes, which say nothing to a reader
 
 
-class Kept:
+class PartialPredictions:
     """The predictions so far. As a context manager it keeps them if something goes wrong.
 
     Only one process at a time can hold them; another raises InUseError.
@@ -143,7 +143,7 @@ class Kept:
                 except (ValueError, TypeError, RecursionError):
                     raise FormatError(f"{where}: damaged, expected a document; remove {self.folder}") from None
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> PartialPredictions:
         return self
 
     def __exit__(

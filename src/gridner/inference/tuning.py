@@ -17,11 +17,11 @@ from gridner.corpus.splits import Part
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import Notes, plural
 from gridner.formats.jsonl import to_json
-from gridner.inference.batches import Arrays
+from gridner.inference.batches import PieceBatch
 from gridner.inference.calibration import Calibration, fit, reliability
 from gridner.inference.checkpoint import Checkpoint
-from gridner.inference.engine import Engine, GridArrays, WordVectors
-from gridner.inference.recognizer import TOGETHER, Recognizer, Window
+from gridner.inference.engine import Engine, GridBatch, WordVectors
+from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, Window
 from gridner.scoring.evaluation import DISCONTINUOUS, Evaluation
 from gridner.tagging.decoding import decode
 from gridner.tagging.tags import Relations, favoured
@@ -35,7 +35,7 @@ NOTHING = np.empty((0, 0, 0))
 Key = tuple[str, tuple[Fragment, ...]]
 
 
-class Marked(NamedTuple):
+class AnnotatedPart(NamedTuple):
     """Documents and the types that they mark: what is found there of other types does not count."""
 
     part: Part
@@ -53,7 +53,7 @@ class Marked(NamedTuple):
         ]
 
 
-def predictions(recognizer: Recognizer, part: Part, *, notes: Notes | None = None) -> list[Document]:
+def predict_part(recognizer: Recognizer, part: Part, *, notes: Notes | None = None) -> list[Document]:
     """The documents with the entities that are found. What had to be cut or capped is counted."""
     found: dict[str, list[Entity]] = defaultdict(list)
     for sentence, mentions in zip(part.sentences, recognizer.mentions(part.sentences, notes=notes), strict=True):
@@ -61,7 +61,7 @@ def predictions(recognizer: Recognizer, part: Part, *, notes: Notes | None = Non
     return [replace(document, entities=tuple(found[document.id])) for document in part.documents]
 
 
-def evaluation_of(part: Part, predicted: Sequence[Document]) -> Evaluation:
+def evaluate_part(part: Part, predicted: Sequence[Document]) -> Evaluation:
     """All scores and slices."""
     sentences: dict[str, list[Sentence]] = defaultdict(list)
     for sentence in part.sentences:
@@ -72,13 +72,13 @@ def evaluation_of(part: Part, predicted: Sequence[Document]) -> Evaluation:
     return result
 
 
-def choice(evaluation: Evaluation, best_by: str) -> float:
+def selection_score(evaluation: Evaluation, best_by: str) -> float:
     """What the best of several is chosen by. Where dev has no discontinuous entities it is the F1 of all."""
     every, gaps = evaluation.score(), evaluation.score(DISCONTINUOUS)
     return (every.f1 + gaps.f1) / 2 if best_by == "mean" and gaps.tp + gaps.fn else every.f1
 
 
-class Replayed:
+class CachedEngine:
     """An engine that computes each batch once, as long as there is room for the results."""
 
     def __init__(self, engine: Engine, *, room: int = 2**30) -> None:
@@ -86,11 +86,11 @@ class Replayed:
         self.room = room  # bytes
         self.kept: dict[bytes, tuple[NDArray[np.floating], ...]] = {}
 
-    def read(self, batch: Arrays) -> WordVectors:
+    def read(self, batch: PieceBatch) -> WordVectors:
         """Return what the engine returns, or returned before."""
         return WordVectors(*self._once(b"read", batch, lambda: self.engine.read(batch)))
 
-    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+    def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         """Return what the engine returns, or returned before."""
         return self._once(b"tag", grid, lambda: (self.engine.tag(grid),))[0]
 
@@ -116,14 +116,14 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
+class TunedDecoding:
     """Decoding settings that give the best F1, and that F1."""
 
     decoding: DecodingConfig
     f1: float
 
 
-def tuned(recognizer: Recognizer, *parts: Part | Marked) -> Tuned:
+def tune_decoding(recognizer: Recognizer, *parts: Part | AnnotatedPart) -> TunedDecoding:
     """What names add and the thresholds of links and of head and tail, as they give the best F1 on all documents.
 
     Among equals the least bonus and the thresholds nearest to 0.5. A bonus of 0 stays.
@@ -134,17 +134,17 @@ def tuned(recognizer: Recognizer, *parts: Part | Marked) -> Tuned:
     documents = [document for one in marked for document in one.part.documents]
     gold = sum(len({_key(document, entity) for entity in document.entities}) for document in documents)
     pairs = sorted(((a, b) for a in GRID for b in GRID), key=lambda pair: abs(pair[0] - 0.5) + abs(pair[1] - 0.5))
-    best = Tuned(settings, -1.0)
+    best = TunedDecoding(settings, -1.0)
     for bonus, (link, end, right) in _candidates(recognizer, marked).items():
         for a, b in pairs:
             kept = (link > _cut(a, threshold)) & (end > _cut(b, threshold))
             f1 = 2 * int(right[kept].sum()) / max(1, int(kept.sum()) + gold)
             if f1 > best.f1 + 1e-9:
-                best = Tuned(replace(settings, name_bonus=bonus, link_threshold=a, end_threshold=b), f1)
+                best = TunedDecoding(replace(settings, name_bonus=bonus, link_threshold=a, end_threshold=b), f1)
     return best
 
 
-def as_trained(checkpoint: Checkpoint) -> Checkpoint:
+def without_tuning(checkpoint: Checkpoint) -> Checkpoint:
     """A model without what was chosen on documents, and asking for that."""
     config, usual = checkpoint.config, DecodingConfig()
     decoding = replace(
@@ -158,25 +158,25 @@ def as_trained(checkpoint: Checkpoint) -> Checkpoint:
     return replace(checkpoint, config=replace(config, decoding=decoding, train=asking), calibration=Calibration())
 
 
-def settled(
+def tune_and_calibrate(
     checkpoint: Checkpoint,
     recognizer: Recognizer,
-    *parts: Part | Marked,
+    *parts: Part | AnnotatedPart,
     notes: Notes,
 ) -> tuple[Checkpoint, dict[str, Any]]:
     """A model with the decoding settings and the calibration that suit documents best, and what its scores mean there.
 
     Its own settings say whether either is asked for. Calibrated scores change nothing in what is found by default.
-    The engine is asked for each batch several times: `Replayed` spares it that.
+    The engine is asked for each batch several times: `CachedEngine` spares it that.
     """
     config = checkpoint.config
     if config.train.tune_thresholds:
-        recognizer = replace(recognizer, decoding=tuned(recognizer, *parts).decoding)
+        recognizer = replace(recognizer, decoding=tune_decoding(recognizer, *parts).decoding)
         config = replace(config, decoding=recognizer.decoding)
         checkpoint = replace(checkpoint, config=config)
     if not config.train.calibrate:
         return checkpoint, {}
-    scores, right = scored(recognizer, *parts, threshold=LOWEST)
+    scores, right = score_entities(recognizer, *parts, threshold=LOWEST)
     calibration = fit(scores, right, lowest=LOWEST)
     if calibration is None:
         notes.add("too few entities found on dev to calibrate scores", plural(len(scores), "entity"))
@@ -189,12 +189,12 @@ def settled(
     )
 
 
-def scored(recognizer: Recognizer, *parts: Part | Marked, threshold: float) -> tuple[list[float], list[bool]]:
+def score_entities(recognizer: Recognizer, *parts: Part | AnnotatedPart, threshold: float) -> tuple[list[float], list[bool]]:
     """The scores of all entities above a threshold, and which of them are right."""
     lenient = replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
     scores, right = [], []
     for marked in _marked(parts):
-        found = marked.only(predictions(lenient, marked.part))
+        found = marked.only(predict_part(lenient, marked.part))
         for gold, answer in zip(marked.part.documents, found, strict=True):
             keys = {_key(gold, entity) for entity in gold.entities}
             for entity in answer.entities:
@@ -203,11 +203,11 @@ def scored(recognizer: Recognizer, *parts: Part | Marked, threshold: float) -> t
     return scores, right
 
 
-def _marked(parts: Iterable[Part | Marked]) -> list[Marked]:
-    return [part if isinstance(part, Marked) else Marked(part) for part in parts]
+def _marked(parts: Iterable[Part | AnnotatedPart]) -> list[AnnotatedPart]:
+    return [part if isinstance(part, AnnotatedPart) else AnnotatedPart(part) for part in parts]
 
 
-def answers(documents: Sequence[Document]) -> str:
+def predictions_jsonl(documents: Sequence[Document]) -> str:
     """Predictions as JSON lines without the texts: ids, types, offsets and scores."""
     lines = []
     for document in documents:
@@ -220,7 +220,7 @@ def answers(documents: Sequence[Document]) -> str:
 
 
 def _candidates(
-    recognizer: Recognizer, marked: Sequence[Marked]
+    recognizer: Recognizer, marked: Sequence[AnnotatedPart]
 ) -> dict[float, tuple[NDArray[np.floating], NDArray[np.floating], NDArray[np.floating]]]:
     """For each bonus, of every mention at the lowest thresholds: weakest link, head–tail relation, whether it is right.
 
@@ -252,8 +252,8 @@ def _candidates(
 
 def _windows(recognizer: Recognizer, part: Part) -> Iterator[tuple[Window, Sentence, list[range]]]:
     """All windows, with their sentences and all the windows' words of these."""
-    for start in range(0, len(part.sentences), TOGETHER):
-        some = part.sentences[start : start + TOGETHER]
+    for start in range(0, len(part.sentences), SENTENCES_PER_BATCH):
+        some = part.sentences[start : start + SENTENCES_PER_BATCH]
         windows = [replace(window, tags=NOTHING) for window in recognizer.windows(some)]  # they need much room
         ranges: dict[int, list[range]] = defaultdict(list)
         for window in windows:

@@ -24,7 +24,7 @@ from gridner.documents import Document, Entity, Fragment
 from gridner.errors import GridnerError, Notes, UsageError, needs
 from gridner.files import check_not_empty
 from gridner.formats.jsonl import from_json, line_of
-from gridner.inference.parallel import Task
+from gridner.inference.parallel import PredictionTask
 
 with needs("ray"):
     import pyarrow as pa  # type: ignore[import-untyped]
@@ -32,7 +32,7 @@ with needs("ray"):
     import ray.data
 
 DOCUMENT = "document"
-TOGETHER = 64  # rows that a worker gets at a time
+ROWS_PER_BATCH = 64  # rows that a worker gets at a time
 ENTITY = pa.struct([("type", pa.string()), ("fragments", pa.list_(pa.list_(pa.int64()))), ("score", pa.float64())])
 NOTE = pa.struct([("what", pa.string()), ("count", pa.int64()), ("places", pa.list_(pa.string()))])
 SCHEMA = pa.schema(
@@ -70,7 +70,7 @@ def _check_answers(address: str | None) -> None:
 
 
 def predict(
-    dataset: ray.data.Dataset, task: Task | None = None, *, workers: int | None = None, batch_size: int = TOGETHER
+    dataset: ray.data.Dataset, task: PredictionTask | None = None, *, workers: int | None = None, batch_size: int = ROWS_PER_BATCH
 ) -> ray.data.Dataset:
     """A dataset with columns id and text → one with entities, in the same order, computed as it is read.
 
@@ -85,7 +85,7 @@ def predict(
         raise UsageError(f"workers is {workers:,}, expected at most {cores:,.0f}, the cores that Ray has")
     # A core is left to those who read and write: a pool that has them all would wait for its own readers for ever.
     share = math.floor(min(1.0, (cores - 1) / workers) * 1000) / 1000
-    task = task or Task()
+    task = task or PredictionTask()
     task = replace(task, threads=task.threads or 1)
     dataset.context.execution_options.preserve_order = True  # the dataset's own, which was made when it was
     return dataset.map_batches(
@@ -101,7 +101,7 @@ def predict(
 class _Worker:
     """A recognizer in a process of Ray's."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: PredictionTask) -> None:
         self.task = task
         self.recognizer = task.load()
 
@@ -116,7 +116,7 @@ class _Worker:
             except GridnerError as error:
                 row["error"] = str(error)
         notes = Notes()
-        answers = self.task.answers(self.recognizer, [document for _, document in good], notes=notes)
+        answers = self.task.predict(self.recognizer, [document for _, document in good], notes=notes)
         for (place, _), answer in zip(good, answers, strict=True):
             rows[place]["entities"] = [
                 {"type": one.type, "fragments": [[at.start, at.end] for at in one.fragments], "score": one.score}
@@ -167,7 +167,7 @@ def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ra
     return ray.data.from_arrow_refs(blocks)
 
 
-def to_documents(found: ray.data.Dataset, *, notes: Notes, batch_size: int = TOGETHER) -> Iterator[Document]:
+def to_documents(found: ray.data.Dataset, *, notes: Notes, batch_size: int = ROWS_PER_BATCH) -> Iterator[Document]:
     """The documents of what `predict` gives, as they come; rows that could not be read are counted, not given."""
     batches: Iterable[Any] = found.iter_batches(batch_size=batch_size, batch_format="pyarrow")
     for batch in batches:

@@ -21,7 +21,7 @@ from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError, needs
 from gridner.inference.checkpoint import ABOUT, ATTRIBUTION, CARD, EXPORTED, NAMES, TOKENIZER, WEIGHTS
 from gridner.inference.loading import SHIPPED, load
-from gridner.inference.recognizer import TOGETHER, Recognizer
+from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer
 from gridner.integrations.spacy_docs import NAME, Whose, document_of, entities_of, put
 
 with needs("spacy"):
@@ -46,7 +46,7 @@ class Settings:
     types: list[str] | None = None  # entity types to find; None: all
     lexicon: str | None = None  # a file of names beside the model's own; "none": no names at all
     threads: int | None = None
-    batch_size: int = TOGETHER  # sentences that are sorted by length and batched
+    batch_size: int = SENTENCES_PER_BATCH  # sentences that are sorted by length and batched
     spans_key: str = NAME
     tokens: Whose = "gridner"
     sentences: Whose = "gridner"

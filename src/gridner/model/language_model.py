@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from gridner.errors import FormatError, Notes, UsageError
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.model.encoder_files import encoder_path, holds
 from gridner.model.tokenizer import SPECIAL, tiny_tokenizer, with_capitals, with_word_starts
 
@@ -103,7 +103,7 @@ def load_tokenizer(name: str, *, notes: Notes | None = None) -> Tokenizer:
             tokenizer = cased
             if notes is not None:
                 notes.add("tokenizer that lowercases although its vocabulary has capitals, told not to", name)
-        padding = Pieces(tokenizer, max_pieces=512).padding
+        padding = PieceTokenizer(tokenizer, max_pieces=512).padding
         if config.pad_token_id not in (None, padding):
             raise ValueError(f"it pads with piece {padding}, but pad_token_id in config.json is {config.pad_token_id}")
         special = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gridner.inference.batches import plan_tagging
+from gridner.inference.batches import plan_grid_batches
 from gridner.model.candidates import CandidateHead, Candidates, choose_for_training, each_sentence, group
 from gridner.model.convolution import Convolution
 from gridner.model.copredictor import CoPredictor
@@ -85,7 +85,7 @@ class Toe(nn.Module):
                 chosen = choose_for_training(self.candidates.excess(log_odds[-1]), gold, chosen)
             sentences += each_sentence(words, chosen)
         grids = []
-        for numbers in plan_tagging([len(one.words) for one in sentences], cells=cells, batch_cost=TRAIN_COST):
+        for numbers in plan_grid_batches([len(one.words) for one in sentences], cells=cells, batch_cost=TRAIN_COST):
             some = group([sentences[number] for number in numbers])
             scores = self.tag(*some, every_round=every_round)
             grids.append(Scored(numbers, scores, some.positions, some.counts))

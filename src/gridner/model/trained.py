@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from gridner.config import DecodingConfig
 from gridner.errors import FormatError, GridnerError, OutputError, UsageError
-from gridner.inference.batches import Arrays, Pieces
+from gridner.inference.batches import PieceBatch, PieceTokenizer
 from gridner.inference.checkpoint import (
     ABOUT,
     CARD,
@@ -28,7 +28,7 @@ from gridner.inference.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from gridner.inference.engine import GridArrays, WordVectors
+from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.recognizer import Recognizer
 from gridner.model.build import build
 from gridner.model.language_model import language_model_from
@@ -43,12 +43,12 @@ class TorchEngine:
         self.device = model.convolution.mlp.weight.device
 
     @torch.inference_mode()
-    def read(self, batch: Arrays) -> WordVectors:
+    def read(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors."""
         return WordVectors(*(_array(found) for found in self.model.read(Batch(*self._tensors(batch)))))
 
     @torch.inference_mode()
-    def tag(self, grid: GridArrays) -> NDArray[np.floating]:
+    def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         """Return scores [B, m, m, labels]."""
         return _array(self.model.tag(*self._tensors(grid))[-1])
 
@@ -64,7 +64,7 @@ def _array(tensor: torch.Tensor) -> NDArray[np.floating]:
 class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classification", "discontinuous-ner"]):
     """A network, its tokenizer and what they were trained for. `save_pretrained`, `from_pretrained`, `push_to_hub`."""
 
-    def __init__(self, model: Toe, checkpoint: Checkpoint, pieces: Pieces, card: str = "") -> None:
+    def __init__(self, model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, card: str = "") -> None:
         self.model = model
         self.checkpoint = checkpoint
         self.pieces = pieces
@@ -151,7 +151,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         return cls.load(folder)
 
 
-def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: Pieces, decoding: DecodingConfig) -> Recognizer:
+def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, decoding: DecodingConfig) -> Recognizer:
     """A recognizer on a network."""
     one_label = checkpoint.config.model.architecture == "w2ner"
     return Recognizer(

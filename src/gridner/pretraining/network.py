@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.model.encoder_files import FILES, encoder_path
 from gridner.model.language_model import load_masked_model, load_tokenizer, max_pieces, quiet
 
@@ -60,7 +60,7 @@ class Start:
 
     folder: Path
     network: MaskedModel
-    pieces: Pieces
+    pieces: PieceTokenizer
     mask: int
     special: Sequence[int]
     fresh_head: bool
@@ -75,7 +75,7 @@ def start_of(name: str, *, dropout: bool, seed: int, notes: Notes) -> Start:
     tokenizer = load_tokenizer(name, notes=notes)
     torch.manual_seed(seed)
     model, missing = load_masked_model(name, dropout=dropout)
-    pieces = Pieces(tokenizer, max_pieces=max_pieces(model))
+    pieces = PieceTokenizer(tokenizer, max_pieces=max_pieces(model))
     mask = next((number for each in MASKS if (number := tokenizer.token_to_id(each)) is not None), None)
     if mask is None:
         raise UsageError(f"encoder {name}: its vocabulary has neither {' nor '.join(MASKS)}; choose another encoder")

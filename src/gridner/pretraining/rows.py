@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from gridner.errors import FormatError, Notes, OutputError, UsageError
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.pretraining.text import Source, lines_of
 
 ROWS, ABOUT = "rows.bin", "rows.json"
@@ -37,7 +37,7 @@ class Frame:
 
 def frame_of(tokenizer: Tokenizer) -> Frame:
     """The special pieces that a tokenizer puts around a sentence."""
-    empty = Pieces(tokenizer, max_pieces=512).encode([["the"]])[0]
+    empty = PieceTokenizer(tokenizer, max_pieces=512).encode([["the"]])[0]
     return Frame(empty.before, empty.after)
 
 
@@ -82,7 +82,7 @@ class Rows:
 
 
 def made_rows(
-    folder: Path, sources: Sequence[Source], pieces: Pieces, *, length: int, identity: Mapping[str, Any], notes: Notes
+    folder: Path, sources: Sequence[Source], pieces: PieceTokenizer, *, length: int, identity: Mapping[str, Any], notes: Notes
 ) -> Rows:
     """The rows in a folder; they are made first if there are none of this identity."""
     about_path = folder / ABOUT
@@ -108,7 +108,7 @@ def made_rows(
     return Rows(folder, about)
 
 
-def _write(file: IO[bytes], sources: Sequence[Source], pieces: Pieces, length: int, notes: Notes) -> dict[str, Any]:
+def _write(file: IO[bytes], sources: Sequence[Source], pieces: PieceTokenizer, length: int, notes: Notes) -> dict[str, Any]:
     frame = frame_of(pieces.tokenizer)
     width = length - frame.size
     vocabulary = max(pieces.tokenizer.get_vocab().values()) + 1
@@ -153,7 +153,7 @@ def _write(file: IO[bytes], sources: Sequence[Source], pieces: Pieces, length: i
 
 
 def _cut(
-    source: Source, pieces: Pieces, frame: Frame, kind: np.dtype[Any], notes: Notes
+    source: Source, pieces: PieceTokenizer, frame: Frame, kind: np.dtype[Any], notes: Notes
 ) -> Iterator[list[NDArray[Any]]]:
     """The pieces of lines, with the mark of those that continue a word, and the separator at the end."""
     bit = 1 << (8 * kind.itemsize - 1)

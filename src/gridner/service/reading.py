@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from gridner.documents import Document, Entity
 from gridner.errors import Notes
-from gridner.inference.recognizer import Asked, Recognizer
+from gridner.inference.recognizer import SentenceRequest, Recognizer
 from gridner.text.sentences import Mention, Sentence, each_sentence, entity_of
 
 LONG = 2000  # characters; a request with more gives way to others
@@ -80,7 +80,7 @@ class Reading:
         self.taken = taken
         self.unanswered = dict(enumerate(taken))
         self.seconds = 0.0  # spent on it
-        asked = [Asked(sentence, job.threshold, job.notes) for job, _, sentence in taken]
+        asked = [SentenceRequest(sentence, job.threshold, job.notes) for job, _, sentence in taken]
         self._windows = recognizer.read(asked) if asked else iter(())
 
     def __next__(self) -> tuple[Taken, list[Mention]] | None:

@@ -13,7 +13,7 @@ from gridner.config import Config, DecodingConfig
 from gridner.corpus.coordinations import Coordinations
 from gridner.corpus.splits import Corpus
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import Encoded, Pieces
+from gridner.inference.batches import EncodedSentence, PieceTokenizer
 from gridner.text.sentences import Mention, Sentence
 
 
@@ -21,7 +21,7 @@ from gridner.text.sentences import Mention, Sentence
 class Example:
     """The words of a window as pieces, and the mentions that lie in it."""
 
-    words: Encoded
+    words: EncodedSentence
     mentions: tuple[Mention, ...]
     group: int = 0  # of types, those of its corpus: what it can teach
 
@@ -47,7 +47,7 @@ def gold_words(examples: Sequence[Example]) -> NDArray[np.bool_]:
 class CorpusExamples:
     """The examples of a corpus, and those of an epoch: as often as its weight says."""
 
-    def __init__(self, corpus: Corpus, *, group: int, pieces: Pieces, config: Config, notes: Notes) -> None:
+    def __init__(self, corpus: Corpus, *, group: int, pieces: PieceTokenizer, config: Config, notes: Notes) -> None:
         self.pieces = pieces
         self.config = config
         self.group = group
@@ -89,7 +89,7 @@ class CorpusExamples:
 class TrainingSet:
     """The examples of all corpora and the steps that each epoch makes of them. A corpus's number is its group's."""
 
-    def __init__(self, corpora: Sequence[Corpus], *, pieces: Pieces, config: Config, notes: Notes) -> None:
+    def __init__(self, corpora: Sequence[Corpus], *, pieces: PieceTokenizer, config: Config, notes: Notes) -> None:
         self.size = config.train.batch_size
         self.corpora = [
             CorpusExamples(corpus, group=number, pieces=pieces, config=config, notes=notes)
@@ -125,7 +125,7 @@ class TrainingSet:
 
 
 def examples_of(
-    sentences: Sequence[Sentence], *, pieces: Pieces, settings: DecodingConfig, notes: Notes, group: int = 0
+    sentences: Sequence[Sentence], *, pieces: PieceTokenizer, settings: DecodingConfig, notes: Notes, group: int = 0
 ) -> list[Example]:
     """Return the windows of sentences as examples of a group. Mentions that fit into no window are counted."""
     found: list[Example] = []

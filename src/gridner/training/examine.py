@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gridner.inference.batches import Pieces, plan_reading
-from gridner.inference.engine import READ_AT_ONCE
+from gridner.inference.batches import PieceTokenizer, plan_encoder_batches
+from gridner.inference.engine import ENCODER_BATCH_PIECES
 from gridner.model.candidates import CandidateHead, Group, each_sentence, group
 from gridner.model.toe import Batch, Toe, real_words
 from gridner.model.trem import Attention, Words
@@ -22,7 +22,7 @@ SAMPLE = 64  # sentences that TREM is looked at on
 
 @torch.inference_mode()
 def settle_candidates(
-    model: Toe, head: CandidateHead, examples: Sequence[Example], pieces: Pieces, recall: float
+    model: Toe, head: CandidateHead, examples: Sequence[Example], pieces: PieceTokenizer, recall: float
 ) -> dict[str, float]:
     """Set the head's offset so that at least `recall` of the entity words are candidates, and return what that costs.
 
@@ -57,7 +57,7 @@ def settle_candidates(
 
 
 @torch.inference_mode()
-def feedback_health(model: Toe, examples: Sequence[Example], pieces: Pieces) -> dict[str, float]:
+def feedback_health(model: Toe, examples: Sequence[Example], pieces: PieceTokenizer) -> dict[str, float]:
     """Return, for each round, how much the words of a sentence differ, and how evenly TREM's attentions look around.
 
     The first is the share of the words' squared length that is left when their mean is taken off: 0 where all words
@@ -89,10 +89,10 @@ def feedback_health(model: Toe, examples: Sequence[Example], pieces: Pieces) -> 
     return {name: float(np.mean(values)) for name, values in (differ | even).items() if values}
 
 
-def _batches(model: Toe, examples: Sequence[Example], pieces: Pieces) -> Iterator[tuple[list[Example], Batch]]:
+def _batches(model: Toe, examples: Sequence[Example], pieces: PieceTokenizer) -> Iterator[tuple[list[Example], Batch]]:
     model.eval()
     device = model.convolution.mlp.weight.device
-    for places in plan_reading([example.words.pieces for example in examples], most=READ_AT_ONCE):
+    for places in plan_encoder_batches([example.words.pieces for example in examples], most=ENCODER_BATCH_PIECES):
         some = [examples[place] for place in places]
         arrays = pieces.collate([example.words for example in some])
         yield some, Batch(*(torch.from_numpy(array).to(device) for array in arrays))

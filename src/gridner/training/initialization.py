@@ -12,7 +12,7 @@ import torch
 from gridner.config import Config
 from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.inference.checkpoint import check_same_sizes
 from gridner.model.build import build
 from gridner.model.language_model import (
@@ -38,7 +38,7 @@ class Start:
     """A network before its first step."""
 
     model: Toe
-    pieces: Pieces
+    pieces: PieceTokenizer
     language_model: dict[str, Any]  # settings of the encoder
     encoder: str  # its name
     lexicon: Lexicon = field(default_factory=Lexicon)  # names that it knows already
@@ -53,7 +53,7 @@ def fresh(config: Config, scheme: TagScheme, sentences: Sequence[Sentence], *, s
     else:
         tokenizer = load_tokenizer(config.model.encoder, notes=notes)
         language_model = load_language_model(config.model.encoder)
-    pieces = Pieces(tokenizer, max_pieces=max_pieces(language_model))
+    pieces = PieceTokenizer(tokenizer, max_pieces=max_pieces(language_model))
     model = _built(config, scheme, language_model)
     return Start(model, pieces, language_model_config(language_model), config.model.encoder)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gridner.config import Config
-from gridner.inference.batches import Pieces, plan_reading
+from gridner.inference.batches import PieceTokenizer, plan_encoder_batches
 from gridner.model.loss import cell_loss, one_label_loss, word_loss
 from gridner.model.toe import Batch, Output, Scored
 from gridner.tagging.tags import TagScheme
@@ -28,14 +28,14 @@ class Objective:
 
     config: Config
     scheme: TagScheme
-    pieces: Pieces
+    pieces: PieceTokenizer
 
     def __call__(self, model: nn.Module, examples: Sequence[Example], device: torch.device) -> Tensor:
         """Return the sum of the loss over the real cells; a word's own loss, of the candidate head, is like a cell's.
 
         Cells of words that are no candidates have no loss, nor have labels of groups that an example is not of.
         """
-        plan = plan_reading([example.words.pieces for example in examples], most=MOST_PIECES)
+        plan = plan_encoder_batches([example.words.pieces for example in examples], most=MOST_PIECES)
         ordered = [[examples[place] for place in places] for places in plan]
         batches = [self._batch(some, device) for some in ordered]
         golds = [torch.from_numpy(gold_words(some)).to(device) for some in ordered]

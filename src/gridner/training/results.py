@@ -15,7 +15,7 @@ from gridner.errors import Notes
 from gridner.files import write_text, write_whole
 from gridner.inference.model_card import card_of
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import Marked, Replayed, answers, choice, evaluation_of, predictions, settled, tuned
+from gridner.inference.tuning import AnnotatedPart, CachedEngine, predictions_jsonl, selection_score, evaluate_part, predict_part, tune_and_calibrate, tune_decoding
 from gridner.model.toe import Toe
 from gridner.model.trained import TrainedModel, recognizer_of
 from gridner.scoring.evaluation import ALL, DISCONTINUOUS, Evaluation, Score
@@ -35,7 +35,7 @@ class DevScores:
 
     def choice(self, best_by: str) -> float:
         """Return what the best epoch is chosen by: the mean over the corpora."""
-        return fmean(choice(evaluation, best_by) for evaluation in self.evaluations.values())
+        return fmean(selection_score(evaluation, best_by) for evaluation in self.evaluations.values())
 
     def row(self) -> dict[str, float]:
         """Return the columns of the log: every slice, or for several corpora the mean and then every slice of each."""
@@ -65,32 +65,32 @@ def dev_scores(task: Task, model: Toe, trained: TrainedModel) -> DevScores | Non
         return None
     recognizer: Recognizer = recognizer_of(model, trained.checkpoint, trained.pieces, task.config.decoding)
     if task.config.train.tune_thresholds:
-        recognizer = replace(recognizer, engine=Replayed(recognizer.engine))
-        recognizer = replace(recognizer, decoding=tuned(recognizer, *devs.values()).decoding)
+        recognizer = replace(recognizer, engine=CachedEngine(recognizer.engine))
+        recognizer = replace(recognizer, decoding=tune_decoding(recognizer, *devs.values()).decoding)
     return DevScores(
-        {name: evaluation_of(dev.part, dev.only(predictions(recognizer, dev.part))) for name, dev in devs.items()}
+        {name: evaluate_part(dev.part, dev.only(predict_part(recognizer, dev.part))) for name, dev in devs.items()}
     )
 
 
-def _devs(task: Task) -> dict[str, Marked]:
-    return {corpus.name: Marked(part, corpus.train.types) for _, corpus, part in task.each_part("dev")}
+def _devs(task: Task) -> dict[str, AnnotatedPart]:
+    return {corpus.name: AnnotatedPart(part, corpus.train.types) for _, corpus, part in task.each_part("dev")}
 
 
 def finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
     """Choose the decoding settings, score, and write the model with all that goes with it."""
-    replayed = Replayed(trained.recognizer().engine)
+    replayed = CachedEngine(trained.recognizer().engine)
     if devs := _devs(task):
         recognizer = replace(trained.recognizer(), engine=replayed)
-        trained.checkpoint, meaning = settled(trained.checkpoint, recognizer, *devs.values(), notes=notes)
+        trained.checkpoint, meaning = tune_and_calibrate(trained.checkpoint, recognizer, *devs.values(), notes=notes)
         facts["reliability"] = meaning
     facts["scores"] = {}
     for name, corpus, part in task.each_part("dev", "test"):
         recognizer, kind = trained.recognizer(), name.partition("-")[0]
         if kind == "dev":
             recognizer = replace(recognizer, engine=replayed)
-        found = Marked(part, corpus.train.types).only(predictions(recognizer, part, notes=notes))
-        facts["scores"][name] = evaluation_json(evaluation_of(part, found))
-        write_file(task.output / f"{name}.jsonl", answers(found))
+        found = AnnotatedPart(part, corpus.train.types).only(predict_part(recognizer, part, notes=notes))
+        facts["scores"][name] = evaluation_json(evaluate_part(part, found))
+        write_file(task.output / f"{name}.jsonl", predictions_jsonl(found))
         if kind in task.split:
             write_file(task.output / f"{name}.ids", "".join(f"{document.id}\n" for document in part.documents))
     facts["notes"] = {what: count for what, count, _ in notes}

@@ -21,7 +21,7 @@ from gridner.config import TrainConfig
 from gridner.corpus.gazetteer import Lexicon, names_of
 from gridner.corpus.splits import Corpus
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import Pieces
+from gridner.inference.batches import PieceTokenizer
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.model_card import versions
 from gridner.model.toe import Toe
@@ -203,7 +203,7 @@ def _note_without_dev(config: TrainConfig, notes: Notes) -> None:
         notes.add("setting that needs dev, without effect", f"train.{name}")
 
 
-def _dev_examples(task: Task, pieces: Pieces) -> list[Example]:
+def _dev_examples(task: Task, pieces: PieceTokenizer) -> list[Example]:
     """The dev sentences with mentions, of the group that their corpus is."""
     found: list[Example] = []
     for group, corpus in enumerate(task.corpora):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gridner.inference.recognizer import TOGETHER, Recognizer, Window
+from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, Window
 from gridner.text.sentences import Sentence
 
 LEAST = 0.02  # probability of a tag that is worth a cell
@@ -18,8 +18,8 @@ def grids(
 ) -> list[list[dict[str, Any]]]:
     """Return for each sentence the grids of its windows; one where no tag is worth a cell has none."""
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
-    for start in range(0, len(sentences), TOGETHER):
-        some = sentences[start : start + TOGETHER]
+    for start in range(0, len(sentences), SENTENCES_PER_BATCH):
+        some = sentences[start : start + SENTENCES_PER_BATCH]
         for window in sorted(recognizer.windows(some), key=lambda one: (one.sentence, one.words.start)):
             each()
             grid = window_grid(recognizer, some[window.sentence], window)
