@@ -62,9 +62,15 @@ def main() -> None:
     documents = documents_of(options.corpus, options.format, options.sentences, options.words)
     cores = os.cpu_count() or 1
     runs: dict[str, Callable[[], Iterable[Document]]] = {
-        f"one process, {cores} threads": lambda: PredictionTask().predict(PredictionTask().load(), documents, notes=Notes()),
-        "one process, 1 thread": lambda: PredictionTask(threads=1).predict(PredictionTask(threads=1).load(), documents, notes=Notes()),
-        f"{cores} processes": lambda: predict_in_processes(PredictionTask(threads=1), documents, workers=cores, notes=Notes()),
+        f"one process, {cores} threads": lambda: PredictionTask().predict(
+            PredictionTask().load(), documents, notes=Notes()
+        ),
+        "one process, 1 thread": lambda: PredictionTask(threads=1).predict(
+            PredictionTask(threads=1).load(), documents, notes=Notes()
+        ),
+        f"{cores} processes": lambda: predict_in_processes(
+            PredictionTask(threads=1), documents, workers=cores, notes=Notes()
+        ),
     }
     if not options.no_ray:
         from gridner.integrations.ray import connect

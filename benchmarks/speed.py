@@ -149,7 +149,9 @@ def main() -> None:
     types = tuple(sorted({entity.type for document in documents for entity in document.entities}))
     sentences = [sentence for document in documents for sentence in align(document).sentences]
     words = [word.text for sentence in sentences for word in sentence.words]
-    pieces = PieceTokenizer(load_tokenizer(options.encoder), max_pieces=max_pieces(load_language_model(options.encoder)))
+    pieces = PieceTokenizer(
+        load_tokenizer(options.encoder), max_pieces=max_pieces(load_language_model(options.encoder))
+    )
     print(f"{machine()}, torch {torch.__version__}, {options.threads} threads; {options.encoder}, {len(types)} types,")
     print(f"batches of at most {CELLS:,} cells, allocator {options.allocator}.")
     parts = options.part or PARTS

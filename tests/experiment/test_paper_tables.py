@@ -185,7 +185,9 @@ def test_predictions_are_told_by_their_texts_where_ids_are_shared(tmp_path: Path
     }
     write_corpus(some["test"].documents, tmp_path / "test.jsonl")
     assert set(system_of("p", [tmp_path / "test.jsonl"], some).runs) == {"test"}
-    (tmp_path / "short.jsonl").write_text(predictions_jsonl([replace(one, entities=()) for one in some["test"].documents]))
+    (tmp_path / "short.jsonl").write_text(
+        predictions_jsonl([replace(one, entities=()) for one in some["test"].documents])
+    )
     with pytest.raises(
         MismatchError, match=r"same document ids.* fit dev and test alike; expected a folder with dev.jsonl"
     ):

@@ -9,7 +9,15 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from gridner import FormatError
 from gridner.errors import Notes
-from gridner.inference.batches import READ_COST, TAG_COST, WORD_COST, EncodedSentence, PieceTokenizer, plan_encoder_batches, plan_grid_batches
+from gridner.inference.batches import (
+    READ_COST,
+    TAG_COST,
+    WORD_COST,
+    EncodedSentence,
+    PieceTokenizer,
+    plan_encoder_batches,
+    plan_grid_batches,
+)
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "pain", "arm", "left", "sh", "##oul", "##der", "a", "##a"]
 
@@ -111,7 +119,9 @@ def test_no_other_cut_costs_less(lengths: list[int], cells: int) -> None:
             batches[-1].append(length)
         if all(len(batch) == 1 or len(batch) * max(batch) ** 2 <= cells for batch in batches):
             allowed.append(cost(batches))
-    assert cost([[lengths[number] for number in batch] for batch in plan_grid_batches(lengths, cells=cells)]) == min(allowed)
+    assert cost([[lengths[number] for number in batch] for batch in plan_grid_batches(lengths, cells=cells)]) == min(
+        allowed
+    )
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=9), st.integers(1, 300))

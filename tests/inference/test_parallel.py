@@ -28,7 +28,9 @@ def test_several_processes_find_what_one_finds(exported: Path) -> None:
     alone, parted = Notes(), Notes()
     sentences = []
     expected = list(task.predict(task.load(), corpus(12), notes=alone))
-    same_answers(predict_in_processes(task, corpus(12), workers=2, notes=parted, each=lambda: sentences.append(1)), expected)
+    same_answers(
+        predict_in_processes(task, corpus(12), workers=2, notes=parted, each=lambda: sentences.append(1)), expected
+    )
     assert {what: count for what, count, _ in parted} == {what: count for what, count, _ in alone}
     assert len(sentences) >= 24
 
@@ -36,7 +38,9 @@ def test_several_processes_find_what_one_finds(exported: Path) -> None:
 @pytest.mark.usefixtures("small_chunks")
 def test_a_process_that_dies_loses_nothing(exported: Path, tmp_path: Path) -> None:
     deadly = Deadly(model=exported, threads=1, victim="d7", marker=tmp_path / "died")
-    same_answers(predict_in_processes(deadly, corpus(12), workers=2, notes=Notes()), load(exported, threads=1).pipe(corpus(12)))
+    same_answers(
+        predict_in_processes(deadly, corpus(12), workers=2, notes=Notes()), load(exported, threads=1).pipe(corpus(12))
+    )
     assert (tmp_path / "died").exists()
 
 
@@ -138,7 +142,10 @@ def test_only_one_process_writes_an_output(exported: Path, tmp_path: Path) -> No
 
 
 def test_what_another_process_keeps_is_not_removed(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes()) as kept:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes()) as kept,
+    ):
         with pytest.raises(InUseError):
             PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes())
         list(kept.add(corpus(1)))
@@ -149,7 +156,10 @@ def test_what_another_process_keeps_is_not_removed(tmp_path: Path) -> None:
 
 def interrupted(tmp_path: Path, count: int) -> Path:
     """An output of which some documents are done."""
-    with pytest.raises(KeyboardInterrupt), PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes()) as kept:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        PartialPredictions(tmp_path / "out", {}, resume=False, notes=Notes()) as kept,
+    ):
         list(kept.add(corpus(count)))
         raise KeyboardInterrupt
     return tmp_path / "out"

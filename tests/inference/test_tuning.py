@@ -14,7 +14,17 @@ from gridner.inference.calibration import fit
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import BONUSES, GRID, AnnotatedPart, CachedEngine, evaluate_part, predict_part, score_entities, tune_and_calibrate, tune_decoding
+from gridner.inference.tuning import (
+    BONUSES,
+    GRID,
+    AnnotatedPart,
+    CachedEngine,
+    evaluate_part,
+    predict_part,
+    score_entities,
+    tune_and_calibrate,
+    tune_decoding,
+)
 from gridner.tagging.tags import TagScheme
 from support.small import Gold, part, word_pieces
 

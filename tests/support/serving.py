@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridner.config import DecodingConfig
-from gridner.inference.recognizer import SentenceRequest, Recognizer
+from gridner.inference.recognizer import Recognizer, SentenceRequest
 from gridner.service.app import Service
 from gridner.service.server import server_of
 from gridner.tagging.tags import TagScheme

@@ -74,7 +74,15 @@ def tune(
     from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
     from gridner.inference.loading import SHIPPED, load
     from gridner.inference.model_card import card_of, kind_of
-    from gridner.inference.tuning import AnnotatedPart, CachedEngine, predictions_jsonl, without_tuning, evaluate_part, predict_part, tune_and_calibrate
+    from gridner.inference.tuning import (
+        AnnotatedPart,
+        CachedEngine,
+        evaluate_part,
+        predict_part,
+        predictions_jsonl,
+        tune_and_calibrate,
+        without_tuning,
+    )
     from gridner.scoring.serialization import evaluation_json
 
     folder = SHIPPED if model is None else model

@@ -18,7 +18,7 @@ from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import ABOUT, read_checkpoint
 from gridner.inference.loading import load
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import CachedEngine, predictions_jsonl, predict_part, tune_and_calibrate
+from gridner.inference.tuning import CachedEngine, predict_part, predictions_jsonl, tune_and_calibrate
 
 KEPT = "about.json"
 

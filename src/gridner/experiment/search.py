@@ -16,7 +16,7 @@ from gridner.experiment.variants import SEARCH, Changes, changed, chosen
 from gridner.inference.tuning import selection_score
 
 Plan = tuple[Mapping[str, Config], int]  # trainings by name, and how many more there will be
-PartialPredictions = dict[str, str]  # of each set the value that was chosen, by its label; none where what was before is better
+Kept = dict[str, str]  # of each set the value that was chosen, by its label; none where what was before is better
 
 
 def plan_search(study: Study) -> Plan:
@@ -29,7 +29,7 @@ def plan_search(study: Study) -> Plan:
 def run_search(study: Study) -> Outcome:
     """Each set in turn: a value that is better on dev than what was before stays. The test documents choose nothing."""
     sets = chosen(list(SEARCH), study.rows)
-    kept: PartialPredictions = {}
+    kept: Kept = {}
     tried: dict[str, tuple[System, float | None]] = {}
     for name in sets:
         runs = _runs(study.config, kept, name)
@@ -65,12 +65,12 @@ def run_search(study: Study) -> Outcome:
     return Outcome("Search (Table 2)", [Table("Scores", columns, rows, notes)], figure, {"best": settings})
 
 
-def _runs(config: Config, kept: PartialPredictions, name: str) -> dict[str, Config]:
+def _runs(config: Config, kept: Kept, name: str) -> dict[str, Config]:
     """What was best before, and each value of a set with it."""
     return dict([_named(config, kept), *(_named(config, {**kept, name: label}) for label in SEARCH[name])])
 
 
-def _named(config: Config, kept: PartialPredictions) -> tuple[str, Config]:
+def _named(config: Config, kept: Kept) -> tuple[str, Config]:
     """The name of a run with some values, by those that change something, and its settings."""
     names = []
     for name, label in kept.items():

@@ -9,7 +9,13 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridner.inference.batches import PieceBatch, EncodedSentence, PieceTokenizer, plan_encoder_batches, plan_grid_batches
+from gridner.inference.batches import (
+    EncodedSentence,
+    PieceBatch,
+    PieceTokenizer,
+    plan_encoder_batches,
+    plan_grid_batches,
+)
 
 ENCODER_BATCH_PIECES = 1024  # pieces of a batch for the encoder
 
@@ -76,7 +82,12 @@ def encode_sentences(
 
 
 def score_sentences(
-    engine: Engine, pieces: PieceTokenizer, sentences: Sequence[EncodedSentence], *, always: Sequence[Collection[int]], cells: int
+    engine: Engine,
+    pieces: PieceTokenizer,
+    sentences: Sequence[EncodedSentence],
+    *,
+    always: Sequence[Collection[int]],
+    cells: int,
 ) -> Iterator[tuple[int, ScoredGrid]]:
     """Yield the number of each sentence and its grid, in batches of similar size, each of at most `cells` cells.
 

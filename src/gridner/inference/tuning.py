@@ -189,7 +189,9 @@ def tune_and_calibrate(
     )
 
 
-def score_entities(recognizer: Recognizer, *parts: Part | AnnotatedPart, threshold: float) -> tuple[list[float], list[bool]]:
+def score_entities(
+    recognizer: Recognizer, *parts: Part | AnnotatedPart, threshold: float
+) -> tuple[list[float], list[bool]]:
     """The scores of all entities above a threshold, and which of them are right."""
     lenient = replace(recognizer, decoding=replace(recognizer.decoding, threshold=threshold))
     scores, right = [], []

@@ -70,7 +70,11 @@ def _check_answers(address: str | None) -> None:
 
 
 def predict(
-    dataset: ray.data.Dataset, task: PredictionTask | None = None, *, workers: int | None = None, batch_size: int = ROWS_PER_BATCH
+    dataset: ray.data.Dataset,
+    task: PredictionTask | None = None,
+    *,
+    workers: int | None = None,
+    batch_size: int = ROWS_PER_BATCH,
 ) -> ray.data.Dataset:
     """A dataset with columns id and text → one with entities, in the same order, computed as it is read.
 

@@ -82,7 +82,13 @@ class Rows:
 
 
 def made_rows(
-    folder: Path, sources: Sequence[Source], pieces: PieceTokenizer, *, length: int, identity: Mapping[str, Any], notes: Notes
+    folder: Path,
+    sources: Sequence[Source],
+    pieces: PieceTokenizer,
+    *,
+    length: int,
+    identity: Mapping[str, Any],
+    notes: Notes,
 ) -> Rows:
     """The rows in a folder; they are made first if there are none of this identity."""
     about_path = folder / ABOUT
@@ -108,7 +114,9 @@ def made_rows(
     return Rows(folder, about)
 
 
-def _write(file: IO[bytes], sources: Sequence[Source], pieces: PieceTokenizer, length: int, notes: Notes) -> dict[str, Any]:
+def _write(
+    file: IO[bytes], sources: Sequence[Source], pieces: PieceTokenizer, length: int, notes: Notes
+) -> dict[str, Any]:
     frame = frame_of(pieces.tokenizer)
     width = length - frame.size
     vocabulary = max(pieces.tokenizer.get_vocab().values()) + 1

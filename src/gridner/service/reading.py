@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from gridner.documents import Document, Entity
 from gridner.errors import Notes
-from gridner.inference.recognizer import SentenceRequest, Recognizer
+from gridner.inference.recognizer import Recognizer, SentenceRequest
 from gridner.text.sentences import Mention, Sentence, each_sentence, entity_of
 
 LONG = 2000  # characters; a request with more gives way to others
