@@ -18,7 +18,8 @@ BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and
 
 # What a package's modules may import of it: those to their right. * stands for all others, which import none another.
 INSIDE = {
-    "cli": "__init__ * show predict_output predict_ray evaluate train_progress train_corpora inputs common",
+    "cli": "__init__ * show predict_output predict_ray evaluate train_progress train_corpora inputs training_process "
+    "reading_options shared_options printing progress",
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
     "service": "server app page handlers middleware drawing requests batcher worker queue connections *",
     "integrations": "* spacy_docs",

@@ -219,8 +219,8 @@ def test_options_that_exclude_each_other(corpus: Path, tmp_path: Path) -> None:
 def test_more_threads_or_processes_than_cores_are_cut_and_printed(exported: Path) -> None:
     done = gridner("predict", "No pain.", "--model", exported, "--json", "--threads", "100000", "--workers", "100000")
     assert len(lines(done)) == 1
-    assert re.search(r"--workers 100,000: \d+ cores? can be used, so it is \d+\n", done.stderr)
-    assert re.search(r"--threads 100,000: \d+ cores? can be used, so it is 1\n", done.stderr)
+    assert re.search(r"--workers 100,000: only \d+ cores? available, using \d+\n", done.stderr)
+    assert re.search(r"--threads 100,000: only \d+ cores? available, using 1\n", done.stderr)
 
 
 def test_bad_input(exported: Path, corpus: Path, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_ctrl_c_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
     child.send_signal(signal.SIGINT)
     rest = child.communicate(timeout=120)[1]
     assert child.returncode == 130
-    assert "stopped, the state is saved; go on with: gridner train tiny" in rest
+    assert "stopped, the state is saved; resume with: gridner train tiny" in rest
     assert rest.strip().endswith("--resume")
     assert (tmp_path / "m" / "snapshot" / "state.safetensors").is_file()
 

@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gridner.cli.common import (
-    FORMAT_NAMES,
-    READ_FORMATS,
-    ExceptIdsOption,
-    IdsOption,
-    JsonOption,
-    LenientOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    TextsOption,
-    TypesOption,
-    notes_json,
-    print_json,
-    print_notes,
-)
+from gridner.cli.printing import notes_json, print_json, print_notes
+from gridner.cli.reading_options import READABLE_FORMATS, WRITABLE_FORMATS, ReadingOptions, reading_options
+from gridner.cli.shared_options import FlatOption, JsonOption, MaxGapOption
 from gridner.corpus.flattening import simplified
 from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.formats import write
 
 
+@reading_options(without=["format"])
 def convert(
     source: Annotated[Path, typer.Argument(metavar="SRC", help="File or folder to read.")],
     target: Annotated[Path, typer.Argument(metavar="DST", help="File or folder to write.")],
-    from_: Annotated[str, typer.Option("--from", help=f"Format of SRC: {READ_FORMATS}, auto.")] = "auto",
-    to: Annotated[str, typer.Option("--to", help=f"Format of DST: {FORMAT_NAMES}, auto.")] = "auto",
-    texts: TextsOption = None,
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
-    flat: Annotated[
-        bool,
-        typer.Option("--flat", help="Only contiguous entities that do not overlap; gaps up to --max-gap are covered."),
-    ] = False,
-    max_gap: Annotated[
-        int | None, typer.Option("--max-gap", min=0, help="Leave out entities with a gap of more words than this.")
-    ] = None,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
+    *,
+    reading: ReadingOptions,
+    from_: Annotated[str, typer.Option("--from", help=f"Format of SRC: {READABLE_FORMATS}, auto.")] = "auto",
+    to: Annotated[str, typer.Option("--to", help=f"Format of DST: {WRITABLE_FORMATS}, auto.")] = "auto",
+    flat: FlatOption = False,
+    max_gap: MaxGapOption = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Replace a file at DST, or files of the same names in a folder; others stay."),
@@ -69,11 +48,11 @@ def convert(
 
     """
     notes = Notes()
-    reading = Reading(from_, texts, ids, except_ids, types, sentences, lenient, repair)
+    reading = replace(reading, format=from_)
     counts = {"documents": 0, "entities": 0}
 
     def counted() -> Iterator[Document]:
-        for document in reading.documents(source, notes, what="convert"):
+        for document in reading.documents(source, notes, activity="convert"):
             counts["documents"] += 1
             counts["entities"] += len(document.entities)
             yield simplified(document, flat=flat, max_gap=max_gap, notes=notes)

@@ -9,24 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gridner.cli.common import (
-    ExceptIdsOption,
-    FormatOption,
-    IdsOption,
-    JsonOption,
-    LenientOption,
-    NoTextOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    TextsOption,
-    TypesOption,
-    new_table,
-    notes_json,
-    print_json,
-    print_notes,
-    print_table,
-)
+from gridner.cli.printing import new_table, notes_json, print_json, print_notes, print_table
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import JsonOption, NoTextOption
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
@@ -51,16 +36,13 @@ LABELS = {
 }
 
 
+@reading_options()
 def evaluate(
     gold: GoldArgument,
     predicted: Annotated[Path, typer.Argument(metavar="PRED", help="The predictions.")],
-    format: FormatOption = "auto",
+    *,
+    reading: ReadingOptions,
     pred_format: PredictedFormatOption = None,
-    texts: TextsOption = None,
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
     unit: UnitOption = "sentence",
     rounds: Annotated[int, typer.Option(min=1, help="Bootstrap resamples for the intervals.")] = 1000,
     seed: SeedOption = 0,
@@ -69,8 +51,6 @@ def evaluate(
     ] = None,
     no_text: NoTextOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Score predictions: exact match, by type and slice, with 95 % intervals; the paper's error table; relaxed scores.
@@ -90,12 +70,11 @@ def evaluate(
     from gridner.scoring.significance import bootstrap
 
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     if no_text and report is None:
         raise UsageError("--no-text without --report, expected a page to leave the text out of")
     if report is not None:
         check_output(report, folder=False, force=force)
-    golds = list(reading.documents(gold, notes, what="read"))
+    golds = list(reading.documents(gold, notes, activity="read"))
     found = answers_of(golds, predicted, reading, pred_format, notes)
     result = score(golds, found)
     if report is not None:
@@ -126,22 +105,17 @@ def evaluate(
     print_notes(notes)
 
 
+@reading_options()
 def compare(
     gold: GoldArgument,
     first: Annotated[Path, typer.Argument(metavar="PRED_A", help="Predictions of one system.")],
     second: Annotated[Path, typer.Argument(metavar="PRED_B", help="Predictions of the other.")],
-    format: FormatOption = "auto",
+    *,
+    reading: ReadingOptions,
     pred_format: PredictedFormatOption = None,
-    texts: TextsOption = None,
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
     unit: UnitOption = "sentence",
     rounds: Annotated[int, typer.Option(min=1, help="Random swaps for the test.")] = 10_000,
     seed: SeedOption = 0,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two systems: F1 of each slice, the difference, and whether chance explains it.
@@ -158,8 +132,7 @@ def compare(
     from gridner.scoring.significance import compare as compare_slice
 
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
-    golds = list(reading.documents(gold, notes, what="read"))
+    golds = list(reading.documents(gold, notes, activity="read"))
     a, b = (score(golds, answers_of(golds, path, reading, pred_format, notes)) for path in (first, second))
     names = [*a.slices, *(name for name in b.slices if name not in a.slices)]
     found = {name: compare_slice(a, b, name, unit=unit, rounds=rounds, seed=seed) for name in names}
@@ -189,13 +162,13 @@ def compare(
 
 
 def answers_of(
-    gold: Sequence[Document], predicted: Path, reading: Reading, pred_format: str | None, notes: Notes
+    gold: Sequence[Document], predicted: Path, reading: ReadingOptions, pred_format: str | None, notes: Notes
 ) -> list[Document]:
     """The predictions for the gold documents, in their order."""
     from gridner.scoring.evaluation import pair
 
     how = replace(reading, format=pred_format or reading.format)
-    return [answer for _, answer in pair(gold, how.documents(predicted, notes, what="read", known=gold))]
+    return [answer for _, answer in pair(gold, how.documents(predicted, notes, activity="read", texts_from=gold))]
 
 
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gridner.cli.common import (
-    ExceptIdsOption,
-    FormatOption,
-    IdsOption,
-    LenientOption,
-    OwnNamesOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    SettingsOption,
-    TrainLexiconOption,
-    TypesOption,
-    prepare_training,
-    print_notes,
-)
+from gridner.cli.printing import print_notes
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import OwnNamesOption, SettingsOption, TrainLexiconOption
 from gridner.cli.train_progress import Live
+from gridner.cli.training_process import command_line, prepare_training
 from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import GridnerError, Notes, UsageError
 
@@ -40,12 +28,15 @@ PARTS = {
 }
 
 
+@reading_options(without=["texts"])
 def experiment(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"{NAMES}; all: every one.")],
     data: Annotated[Path, typer.Option("--data", help="A folder with train, dev and test: folders or files.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="A folder for runs and tables; what is there is used.")
     ],
+    *,
+    reading: ReadingOptions,
     config: Annotated[
         str, typer.Option("--config", help="A TOML file, or craft, cadec, share13, share14, tiny.")
     ] = "craft",
@@ -71,16 +62,9 @@ def experiment(
         Literal["cadec", "share13", "share14"] | None,
         typer.Option("--paper", help="Show the paper's figures for this corpus beside ours."),
     ] = None,
-    format: FormatOption = "auto",
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
     settings: SettingsOption = None,
     lexicon: TrainLexiconOption = None,
     own_names: OwnNamesOption = False,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
 ) -> None:
     """Make the paper's tables on a corpus: as Markdown, as JSON and as a figure.
 
@@ -121,17 +105,16 @@ def experiment(
         )
     given = _given(systems or [])
     notes = Notes()
-    reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
-    others = Reading(format, None, None, None, types, sentences, lenient, repair)
+    others = replace(reading, ids=None, except_ids=None)
     places = find_parts(data)
     _check_outside(output, places)
     parts = {
         name: part_of(
-            (reading if name == "train" else others).documents(path, notes, what="read"), notes=notes, name=name
+            (reading if name == "train" else others).documents(path, notes, activity="read"), notes=notes, name=name
         )
         for name, path in places.items()
     }
-    command = shlex.join(["gridner", *sys.argv[1:]])
+    command = command_line()
     texts: dict[str, str] = {}
     said, error = "", None
     with Live(resume=False, quiet=False) as live:

@@ -7,14 +7,18 @@ from typing import Annotated
 
 import typer
 
-from gridner.cli.common import FormatOption, Reading, print_notes
+from gridner.cli.printing import print_notes
+from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.errors import Notes, UsageError, needs
 from gridner.text.sentences import each_sentence
 
 
+@reading_options()
 def export(
     model: Annotated[Path, typer.Argument(help="A model folder, as gridner train writes it.")],
     output: Annotated[Path, typer.Argument(help="A new folder for the exported model.")],
+    *,
+    reading: ReadingOptions,
     int8: Annotated[
         bool, typer.Option("--int8", help="In 8 bits: a quarter of the size, and faster; needs --sample.")
     ] = False,
@@ -22,7 +26,6 @@ def export(
         Path | None,
         typer.Option("--sample", help="With --int8: some hundred sentences or more, as the model will see them."),
     ] = None,
-    format: FormatOption = "auto",
     force: Annotated[bool, typer.Option("--force", help="Replace the exported model if there is one.")] = False,
 ) -> None:
     """Export a model to ONNX: the whole network in one file, for prediction without torch.
@@ -51,7 +54,7 @@ def export(
         notes = Notes()
         sentences = [
             sentence
-            for document in Reading(format).documents(sample, notes, what="read")
+            for document in reading.documents(sample, notes, activity="read")
             for sentence in each_sentence(document)
         ]
         print_notes(notes)

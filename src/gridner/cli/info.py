@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gridner.cli.common import JsonOption, print_json
+from gridner.cli.printing import print_json
+from gridner.cli.shared_options import JsonOption
 from gridner.errors import GridnerError
 
 PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transformers", "accelerate", "onnx")

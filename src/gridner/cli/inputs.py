@@ -10,7 +10,8 @@ from pathlib import Path
 
 import typer
 
-from gridner.cli.common import Reading, progress
+from gridner.cli.progress import document_progress
+from gridner.cli.reading_options import ReadingOptions
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.files import SKIPPED, STANDARD_INPUT, Source, is_empty, read_text
@@ -25,7 +26,7 @@ SUFFIXES = (".txt", ".ann", ".json", ".jsonl", ".inline", ".conll", ".bio", ".xm
 class Input:
     """Documents that can be read, each id once."""
 
-    reading: Reading
+    reading: ReadingOptions
     paths: tuple[Path, ...] = ()
     text: str | None = None  # of the command line, instead of paths
     from_stdin: bool = False
@@ -38,7 +39,7 @@ class Input:
         """Read all input, to find what is wrong with it before long work. What comes through a pipe is not checked."""
         if self.from_stdin or not all(path.is_file() or path.is_dir() for path in self.paths):
             return
-        for _ in progress(self.documents(Notes()), "check"):
+        for _ in document_progress(self.documents(Notes()), "check"):
             pass
 
     def _read(self, notes: Notes) -> Iterator[Document]:
@@ -79,7 +80,7 @@ class Input:
             notes.add(SKIPPED, said)
 
 
-def input_of(given: list[str], source: Path | None, reading: Reading) -> Input:
+def input_of(given: list[str], source: Path | None, reading: ReadingOptions) -> Input:
     """Return what the arguments and --input of a command name."""
     if source is not None and given:
         raise UsageError(f"{given[0]:.60} and --input, expected one of them")
@@ -119,7 +120,7 @@ def _is_path(given: str) -> bool:
     return False
 
 
-def _of_path(path: Path, name: str | None, reading: Reading, notes: Notes) -> Iterator[Document]:
+def _of_path(path: Path, name: str | None, reading: ReadingOptions, notes: Notes) -> Iterator[Document]:
     if not path.exists():
         raise FormatError(f"{path}: not found")
     if reading.format == "text" or (reading.format == "auto" and path.is_file() and path.suffix.lower() == ".txt"):
@@ -132,11 +133,11 @@ def _of_path(path: Path, name: str | None, reading: Reading, notes: Notes) -> It
             with source.record(str(file)):
                 yield _plain(name or own, read_text(file), reading)
         return
-    for document in reading.documents(path, notes, what=None):
+    for document in reading.documents(path, notes, activity=None):
         yield document if name is None else replace(document, id=name)
 
 
-def _plain(name: str, text: str, reading: Reading) -> Document:
+def _plain(name: str, text: str, reading: ReadingOptions) -> Document:
     """Return a document from plain text."""
     if is_empty(text):
         raise FormatError(f"{name}: an empty text, expected something to read")

@@ -10,70 +10,48 @@ from typing import Annotated, Literal
 
 import typer
 
-from gridner.cli.common import (
-    FORMAT_NAMES,
-    READ_FORMATS,
-    ExceptIdsOption,
-    IdsOption,
-    LenientOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    TextsOption,
-    bounded,
-    print_line,
-    print_notes,
-    type_names,
-)
 from gridner.cli.inputs import input_of
 from gridner.cli.predict_output import found_by, identity, of_those_left, write_answers
 from gridner.cli.predict_ray import answers_of_ray, is_table, write_table
+from gridner.cli.printing import print_json_line, print_notes
+from gridner.cli.reading_options import READABLE_FORMATS, WRITABLE_FORMATS, ReadingOptions, reading_options, type_names
+from gridner.cli.shared_options import FlatOption, LexiconOption, MaxGapOption, ModelOption, limit_to_cores
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
 PLACES = ("texts", "ids", "except_ids")  # options that choose documents, which are compared themselves
 
 
+@reading_options(without=["format", "types"])
 def predict(
+    *,
+    reading: ReadingOptions,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(metavar="TEXT|FILE", help="A text; or files and folders; or - for standard input."),
     ] = None,
     source: Annotated[str | None, typer.Option("--input", "-i", help="A file or a folder to read.")] = None,
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="A model folder (default: the one that comes with gridner).")
-    ] = None,
+    model: ModelOption = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", help=f"Format of the input: text, {READ_FORMATS}; auto looks at the path.")
+        str,
+        typer.Option("--format", "-f", help=f"Format of the input: text, {READABLE_FORMATS}; auto looks at the path."),
     ] = "auto",
-    to: Annotated[str, typer.Option("--to", help=f"Format of the output: {FORMAT_NAMES}; auto by its name.")] = "auto",
+    to: Annotated[
+        str, typer.Option("--to", help=f"Format of the output: {WRITABLE_FORMATS}; auto by its name.")
+    ] = "auto",
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Score that an entity must exceed; lower finds more.")
     ] = None,
-    lexicon: Annotated[
-        str | None,
-        typer.Option(
-            "--lexicon", help="More names that are known, a type, a tab and a name a line; none: not even its own."
-        ),
-    ] = None,
+    lexicon: LexiconOption = None,
     types: Annotated[
         list[str] | None, typer.Option("--types", help="Entity types to find, parted by commas or given again.")
     ] = None,
-    max_gap: Annotated[
-        int | None, typer.Option("--max-gap", min=0, help="Leave out entities with a gap of more words than this.")
-    ] = None,
-    flat: Annotated[
-        bool,
-        typer.Option("--flat", help="Only contiguous entities that do not overlap; gaps up to --max-gap are covered."),
-    ] = False,
+    max_gap: MaxGapOption = None,
+    flat: FlatOption = False,
     pre_annotate: Annotated[
         bool, typer.Option("--pre-annotate", help="Add what is found to the input's own .ann files (brat).")
     ] = False,
-    texts: TextsOption = None,
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    sentences: SentencesOption = "auto",
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads of a process (default and maximum: all cores).")
     ] = None,
@@ -85,8 +63,6 @@ def predict(
     ] = "local",
     address: Annotated[str | None, typer.Option(help="Of a Ray cluster (default: Ray on this machine).")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a prediction that was stopped.")] = False,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, a document a line.")] = False,
 ) -> None:
@@ -108,9 +84,9 @@ def predict(
 
     """
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, None, sentences, lenient, repair)
-    workers = bounded("--workers", workers) if engine == "local" else workers
-    threads = bounded("--threads", threads, (workers or 1) if engine == "local" else 1)
+    reading = replace(reading, format=format)
+    workers = limit_to_cores("--workers", workers) if engine == "local" else workers
+    threads = limit_to_cores("--threads", threads, (workers or 1) if engine == "local" else 1)
     _check_options(pre_annotate, output, as_json, engine, {"--resume": resume, "--force": force, "--to": to != "auto"})
     if address is not None and engine != "ray":
         raise UsageError("--address without --engine ray, expected both or neither")
@@ -128,7 +104,7 @@ def predict(
     if engine == "ray":
         if source is None or output is None or inputs:
             raise UsageError("--engine ray, expected --input and --output")
-        if is_table(source) and reading != Reading():
+        if is_table(source) and reading != ReadingOptions():
             raise UsageError(f"{source}: Parquet, which Ray reads, expected no options that choose or split documents")
         if "://" in output:
             write_table(source, output, task, workers=workers, address=address)
@@ -154,7 +130,7 @@ def predict(
         from gridner.formats.jsonl import to_json
 
         for _, answer in found(documents):
-            print_line(to_json(answer), flush=given is not None and given.from_stdin)
+            print_json_line(to_json(answer), flush=given is not None and given.from_stdin)
     else:
         _draw(answer for _, answer in found(documents))
     print_notes(notes)
@@ -175,7 +151,7 @@ def _check_options(
             raise UsageError(f"{name} with {output}, expected a file or a folder of this machine")
 
 
-def _brat_folder(source: Path | None, inputs: list[str], reading: Reading) -> Path:
+def _brat_folder(source: Path | None, inputs: list[str], reading: ReadingOptions) -> Path:
     """Return the folder whose .ann files are added to."""
     if source is None or inputs or reading.texts is not None or not source.is_dir():
         raise UsageError("--pre-annotate, expected --input with a folder of .txt and .ann files")
@@ -187,7 +163,7 @@ def _brat_folder(source: Path | None, inputs: list[str], reading: Reading) -> Pa
 def _pre_annotate(
     found: Callable[[Iterable[Document]], Iterator[tuple[Document, Document]]],
     folder: Path,
-    reading: Reading,
+    reading: ReadingOptions,
     notes: Notes,
 ) -> None:
     from gridner.files import Source
@@ -199,7 +175,7 @@ def _pre_annotate(
     brat = replace(reading, format="brat")
     with only_process(folder, f"{folder}: another process adds to it, expected one at a time"):
         anns = files_under(folder, (".ann",), Source(folder, lenient=True))
-        for before, answer in found(brat.documents(folder, notes, what=None)):
+        for before, answer in found(brat.documents(folder, notes, activity=None)):
             added += add_to(anns.get(before.id, folder / f"{before.id}.ann"), before, answer.entities, notes)
             documents += 1
     typer.echo(f"{folder}: {plural(added, 'entity')} added to {plural(documents, 'document')}", err=True)

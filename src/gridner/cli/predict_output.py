@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gridner.cli.common import sentence_progress
 from gridner.cli.predict_ray import Answers
+from gridner.cli.progress import sentence_progress
 from gridner.documents import Document
 from gridner.errors import Notes, plural
 

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gridner.cli.common import progress
+from gridner.cli.progress import document_progress
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 
@@ -51,7 +51,7 @@ def answers_of_ray(
             if first is None:  # all is done but the writing
                 return iter(())
             dataset = from_documents(chain([first], left))
-        return progress(to_documents(predict(dataset, task, workers=workers), notes=notes), "predict")
+        return document_progress(to_documents(predict(dataset, task, workers=workers), notes=notes), "predict")
 
     return answers
 

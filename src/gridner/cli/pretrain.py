@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridner.cli.common import READ_FORMATS, prepare_training, print_notes
+from gridner.cli.printing import print_notes
+from gridner.cli.reading_options import READABLE_FORMATS
 from gridner.cli.train_progress import EVERY, Live
+from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
 from gridner.errors import Notes
 from gridner.view.duration import duration
 
@@ -35,7 +34,8 @@ def pretrain(
     epochs: Annotated[float | None, typer.Option(help="Train for this many passes over the text.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Train for as many steps as fit into this time.")] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", help=f"Format of the text: text, {READ_FORMATS}; auto looks at the path.")
+        str,
+        typer.Option("--format", "-f", help=f"Format of the text: text, {READABLE_FORMATS}; auto looks at the path."),
     ] = "auto",
     length: Annotated[int, typer.Option(help="Pieces of a row, into which sentences are packed.")] = 128,
     batch: Annotated[int, typer.Option(help="Rows of a step.")] = 32,
@@ -71,9 +71,8 @@ def pretrain(
     from gridner.pretraining import Settings, Task
     from gridner.pretraining import pretrain as run
     from gridner.pretraining.text import sources_of
-    from gridner.training.interruption import Stopped
 
-    command = shlex.join(["gridner", *sys.argv[1:]])
+    command = command_line()
     task = Task(
         encoder=encoder,
         sources=sources_of(texts, format),
@@ -96,20 +95,10 @@ def pretrain(
         device=device,
         command=command,
     )
-    main = int(os.environ.get("RANK", "0")) == 0
-    again = command if resume else f"{command} --resume"
+    main = is_main_process()
     notes = Notes()
-    try:
-        with Live(resume=resume, quiet=not main) as live:
-            facts = run(task, resume=resume, watcher=Line(live, length * batch) if main else None, notes=notes)
-    except Stopped:
-        if main:
-            typer.echo(f"gridner: stopped, the state is saved; resume with: {again}", err=True)
-        raise typer.Exit(130 if main else 0) from None
-    except KeyboardInterrupt:
-        if main:
-            typer.echo(f"gridner: interrupted; resume from the last snapshot with: {again}", err=True)
-        raise typer.Exit(130) from None
+    with exit_when_interrupted(resume=resume), Live(resume=resume, quiet=not main) as live:
+        facts = run(task, resume=resume, watcher=Line(live, length * batch) if main else None, notes=notes)
     if main:
         before, after = (facts["history"][place]["perplexity"] for place in (0, -1))
         print_notes(notes)

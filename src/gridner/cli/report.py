@@ -8,30 +8,23 @@ from typing import Annotated
 
 import typer
 
-from gridner.cli.common import (
-    ExceptIdsOption,
-    FormatOption,
-    IdsOption,
-    LenientOption,
-    NoTextOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    TextsOption,
-    TypesOption,
-    print_notes,
-    sentence_progress,
-)
 from gridner.cli.evaluate import GoldArgument, PredictedFormatOption, SeedOption, UnitOption, answers_of
+from gridner.cli.printing import print_notes
+from gridner.cli.progress import sentence_progress
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import NoTextOption
 from gridner.errors import Notes, UsageError
 
 
+@reading_options()
 def report(
     gold: GoldArgument,
     predicted: Annotated[Path, typer.Argument(metavar="PRED", help="The predictions.")],
     second: Annotated[
         Path | None, typer.Argument(metavar="[PRED_B]", help="Predictions of another system, to compare with.")
     ] = None,
+    *,
+    reading: ReadingOptions,
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
     model: Annotated[
         Path | None,
@@ -41,18 +34,10 @@ def report(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Its heading (default: the names of the files).")] = None,
     no_text: NoTextOption = False,
-    format: FormatOption = "auto",
     pred_format: PredictedFormatOption = None,
-    texts: TextsOption = None,
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
     unit: UnitOption = "sentence",
     rounds: Annotated[int, typer.Option(min=1, help="Bootstrap resamples for the intervals.")] = 1000,
     seed: SeedOption = 0,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Write a page to look at: scores with intervals, and every sentence with what is right, missed and wrong in it.
@@ -75,10 +60,9 @@ def report(
 
     check_output(output, folder=False, force=force)
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     names = [predicted.name] if second is None else told_apart(predicted, second)
     paths = [predicted] if second is None else [predicted, second]
-    golds = list(reading.documents(gold, notes, what="read"))
+    golds = list(reading.documents(gold, notes, activity="read"))
     found = [answers_of(golds, path, reading, pred_format, notes) for path in paths]
     with sentence_progress("grids") if model is not None else nullcontext(lambda: None) as each:
         written = write_report(

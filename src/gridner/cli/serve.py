@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gridner.cli.shared_options import LexiconOption, ModelOption
 from gridner.errors import UsageError, needs
 
 TOKEN = "GRIDNER_TOKEN"  # noqa: S105
@@ -16,15 +16,11 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def serve(
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="A model folder (default: the one that comes with gridner).")
-    ] = None,
+    model: ModelOption = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
-    lexicon: Annotated[
-        str | None, typer.Option("--lexicon", help="More names that are known (see predict); none: not even its own.")
-    ] = None,
+    lexicon: LexiconOption = None,
     max_body: Annotated[int, typer.Option(min=1000, help="Bytes of a request.")] = 4_000_000,
     max_texts: Annotated[int, typer.Option(min=1, help="Texts of a request.")] = 256,
     max_characters: Annotated[int, typer.Option(min=1, help="Characters of a text.")] = 200_000,

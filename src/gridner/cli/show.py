@@ -9,21 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridner.cli.common import (
-    ExceptIdsOption,
-    FormatOption,
-    IdsOption,
-    JsonOption,
-    LenientOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    TextsOption,
-    TypesOption,
-    notes_json,
-    print_json,
-    print_notes,
-)
+from gridner.cli.printing import notes_json, print_json, print_notes
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import JsonOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,14 +34,11 @@ COLOURS = (  # those of draw.css, as they can be read on black and on white
 )
 
 
+@reading_options()
 def show(
     path: Annotated[Path, typer.Argument(help="File or folder to read.")],
-    format: FormatOption = "auto",
-    texts: TextsOption = None,
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
+    *,
+    reading: ReadingOptions,
     every: Annotated[bool, typer.Option("--all", help="Also show sentences without entities.")] = False,
     discontinuous: Annotated[
         bool, typer.Option("--discontinuous", help="Only sentences with a discontinuous entity.")
@@ -61,8 +46,6 @@ def show(
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many documents.")] = None,
     svg: Annotated[Path | None, typer.Option(help="Also save the picture as SVG.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the SVG if it exists.")] = False,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the entities of documents under their text: solid on fragments, dotted across gaps.
@@ -80,8 +63,7 @@ def show(
     from gridner.formats.jsonl import to_json
 
     notes = Notes()
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
-    documents = islice(reading.documents(path, notes, what=None), limit)
+    documents = islice(reading.documents(path, notes, activity=None), limit)
     if as_json and svg is not None:
         raise UsageError("--svg and --json: expected one of them")
     if as_json:

@@ -9,45 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gridner.cli.common import (
-    ExceptIdsOption,
-    FormatOption,
-    IdsOption,
-    JsonOption,
-    LenientOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    TextsOption,
-    TypesOption,
-    new_table,
-    notes_json,
-    print_json,
-    print_notes,
-    print_table,
-)
+from gridner.cli.printing import new_table, notes_json, print_json, print_notes, print_table
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import JsonOption
 
 if TYPE_CHECKING:
     from gridner.corpus.statistics import Statistics
     from gridner.inference.candidate_oracle import CandidateOracle
 
 
+@reading_options()
 def stats(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to read, a column each.")],
-    format: FormatOption = "auto",
-    texts: TextsOption = None,
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
+    *,
+    reading: ReadingOptions,
     paper: Annotated[
         Literal["cadec", "share13", "share14"] | None, typer.Option(help="Set the paper's Table 1 beside ours.")
     ] = None,
     model: Annotated[
         Path | None, typer.Option(help="Show what the candidate words of this model cost: words, cells, oracle score.")
     ] = None,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Count a corpus: Table 1 of the paper, types, overlaps, gaps, what words and sentences cut, the oracle score.
@@ -66,10 +47,9 @@ def stats(
     from gridner.corpus.statistics import PAPER, statistics
     from gridner.errors import Notes
 
-    reading = Reading(format, texts, ids, except_ids, types, sentences, lenient, repair)
     all_notes = [Notes() for _ in paths]
     found = [
-        statistics(reading.documents(path, notes, what="count"), notes)
+        statistics(reading.documents(path, notes, activity="count"), notes)
         for path, notes in zip(paths, all_notes, strict=True)
     ]
     oracles = _candidate_oracles(model, paths, reading)
@@ -94,7 +74,7 @@ def stats(
         print_notes(notes, name if len(names) > 1 else "")
 
 
-def _candidate_oracles(model: Path | None, paths: list[Path], reading: Reading) -> list[CandidateOracle]:
+def _candidate_oracles(model: Path | None, paths: list[Path], reading: ReadingOptions) -> list[CandidateOracle]:
     if model is None:
         return []
     from gridner.errors import Notes
@@ -102,7 +82,7 @@ def _candidate_oracles(model: Path | None, paths: list[Path], reading: Reading) 
     from gridner.inference.loading import load
 
     recognizer = load(model)
-    return [candidate_oracle(recognizer, reading.documents(path, Notes(), what="read")) for path in paths]
+    return [candidate_oracle(recognizer, reading.documents(path, Notes(), activity="read")) for path in paths]
 
 
 def _print_table(

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gridner.cli.common import (
-    ExceptIdsOption,
-    FormatOption,
-    IdsOption,
-    LenientOption,
-    NoTextOption,
-    OwnNamesOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    SettingsOption,
-    TrainLexiconOption,
-    TypesOption,
-    new_table,
-    prepare_training,
-    print_notes,
-    print_table,
-    sentence_progress,
-)
 from gridner.cli.evaluate import slice_label
+from gridner.cli.printing import new_table, print_notes, print_table
+from gridner.cli.progress import sentence_progress
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import NoTextOption, OwnNamesOption, SettingsOption, TrainLexiconOption
 from gridner.cli.train_corpora import NONE, sources_of
 from gridner.cli.train_progress import Live
+from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
 from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import Notes, UsageError
 
@@ -43,6 +27,7 @@ if TYPE_CHECKING:
 DEV_SHARE = 0.1
 
 
+@reading_options(without=["texts"])
 def train(
     config: Annotated[
         str, typer.Argument(metavar="CONFIG", help="A TOML file, or tiny, craft, w2ner, cadec, share13, share14.")
@@ -54,6 +39,8 @@ def train(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the model.")],
+    *,
+    reading: ReadingOptions,
     dev: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,11 +58,6 @@ def train(
         list[float] | None,
         typer.Option("--weight", help="How often an epoch sees the sentences of a corpus, for each --train."),
     ] = None,
-    format: FormatOption = "auto",
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
     settings: SettingsOption = None,
     seeds: Annotated[str | None, typer.Option("--seeds", help="Train once with each, such as 1,2,3.")] = None,
     folds: Annotated[
@@ -92,8 +74,6 @@ def train(
     ] = False,
     no_text: NoTextOption = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped or killed.")] = False,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
 ) -> None:
     """Train a model on a corpus, or on several that mark different types.
 
@@ -120,7 +100,7 @@ def train(
     if no_text and not report:
         raise UsageError("--no-text without --report, expected a page to leave the text out of")
     sources = sources_of(train, dev or (), test or (), weight or (), default_share=DEV_SHARE)
-    if sources.several and (ids is not None or except_ids is not None):
+    if sources.several and (reading.ids is not None or reading.except_ids is not None):
         raise UsageError(
             "--ids or --except-ids with several --train, expected corpora of these documents alone (gridner convert)"
         )
@@ -132,21 +112,19 @@ def train(
     chosen = read_config(config, changes)
     prepare_training()
     from gridner.corpus.splits import part_of
-    from gridner.training.interruption import Stopped
     from gridner.training.many_runs import folds_of_each, hold_out_each, scored_parts, summary, train_all
     from gridner.training.task import Task
 
     notes = Notes()
-    reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
-    others = Reading(format, None, None, None, types, sentences, lenient, repair)
+    others = replace(reading, ids=None, except_ids=None)
 
     def part(path: Path, name: str) -> Part:
         how = reading if name.startswith("train") else others
-        return part_of(how.documents(path, notes, what="read"), notes=notes, name=name)
+        return part_of(how.documents(path, notes, activity="read"), notes=notes, name=name)
 
     corpora = sources.read(part)
     names = read_lexicon(lexicon) if lexicon is not None else Lexicon()
-    command = shlex.join(["gridner", *sys.argv[1:]])
+    command = command_line()
     share = sources.dev_share
 
     def task(some: list[Corpus]) -> Task:
@@ -171,29 +149,17 @@ def train(
         tasks = {"": task(corpora)}
     else:
         tasks = {f"fold-{number}": task(some) for number, some in enumerate(folds_of_each(corpora, folds), start=1)}
-    main = int(os.environ.get("RANK", "0")) == 0
-    alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
-    again = (command if resume else f"{command} --resume") if alone else "the same command with --resume"
     of_runs: dict[str, Notes] = {}
-    try:
-        with Live(resume=resume, quiet=not main) as live:
-            found = train_all(
-                tasks,
-                seeds=chosen.train.seeds,
-                output=output,
-                resume=resume,
-                watcher=live.watch,
-                notes=lambda name: of_runs.setdefault(name, notes.copy()),
-            )
-    except Stopped:
-        if main:
-            typer.echo(f"gridner: stopped, the state is saved; go on with: {again}", err=True)
-        raise typer.Exit(130 if main else 0) from None  # a launcher ends the first when another fails
-    except KeyboardInterrupt:
-        if main:
-            typer.echo(f"gridner: interrupted; go on from the last snapshot with: {again}", err=True)
-        raise typer.Exit(130) from None
-    if not main:
+    with exit_when_interrupted(resume=resume), Live(resume=resume, quiet=not is_main_process()) as live:
+        found = train_all(
+            tasks,
+            seeds=chosen.train.seeds,
+            output=output,
+            resume=resume,
+            watcher=live.watch,
+            notes=lambda name: of_runs.setdefault(name, notes.copy()),
+        )
+    if not is_main_process():
         return
     _print_scores(found, {name: summary(found, name) for name in scored_parts(found)})
     _print_notes(of_runs)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,20 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridner.cli.common import (
-    ExceptIdsOption,
-    FormatOption,
-    IdsOption,
-    LenientOption,
-    Reading,
-    RepairOption,
-    SentencesOption,
-    TypesOption,
-    bounded,
-    new_table,
-    print_notes,
-    print_table,
-)
+from gridner.cli.printing import new_table, print_notes, print_table
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import LexiconOption, ModelOption, limit_to_cores
+from gridner.cli.training_process import command_line
 from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
@@ -36,25 +24,16 @@ if TYPE_CHECKING:
     from gridner.scoring.evaluation import Evaluation
 
 
+@reading_options(without=["texts"])
 def tune(
     dev: Annotated[Path, typer.Option("--dev", help="The corpus to choose on.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the model.")],
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="A model folder (default: the one that comes with gridner).")
-    ] = None,
-    lexicon: Annotated[
-        str | None,
-        typer.Option("--lexicon", help="More names, a type, a tab and a name a line; none: not even its own."),
-    ] = None,
-    format: FormatOption = "auto",
-    ids: IdsOption = None,
-    except_ids: ExceptIdsOption = None,
-    types: TypesOption = None,
-    sentences: SentencesOption = "auto",
+    *,
+    reading: ReadingOptions,
+    model: ModelOption = None,
+    lexicon: LexiconOption = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default and maximum: all cores).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
-    lenient: LenientOption = False,
-    repair: RepairOption = False,
 ) -> None:
     """Suit a model to a corpus without training: its thresholds, what names add, and what its scores mean.
 
@@ -91,13 +70,12 @@ def tune(
         raise UsageError(f"{output}: the model itself, expected another folder")
     notes = Notes()
     checkpoint, pieces = read_checkpoint(folder)
-    recognizer = load(folder, threads=bounded("--threads", threads), lexicon=lexicon)
-    reading = Reading(format, None, ids, except_ids, types, sentences, lenient, repair)
-    part = part_of(reading.documents(dev, notes, what="read"), notes=notes, name="dev")
+    recognizer = load(folder, threads=limit_to_cores("--threads", threads), lexicon=lexicon)
+    part = part_of(reading.documents(dev, notes, activity="read"), notes=notes, name="dev")
     _check_types(part, checkpoint.types, dev)
-    marked = AnnotatedPart(part, part.types if types is not None else checkpoint.types)
+    marked = AnnotatedPart(part, part.types if reading.types is not None else checkpoint.types)
     if lacking := sorted(set(checkpoint.types) - set(part.types)):
-        what = "left out" if types is not None else "what is found counts as wrong; --types leaves it out"
+        what = "left out" if reading.types is not None else "what is found counts as wrong; --types leaves it out"
         for name in lacking:
             notes.add(f"dev: type without entities, {what}", name)
     recognizer.engine = CachedEngine(recognizer.engine)
@@ -114,7 +92,7 @@ def tune(
     facts = dict(checkpoint.training)
     data = {name: about for name, about in facts.get("data", {}).items() if kind_of(name) == "train"}
     facts |= {
-        "tuned": [*facts.get("tuned", []), shlex.join(["gridner", *sys.argv[1:]])],
+        "tuned": [*facts.get("tuned", []), command_line()],
         "data": {**data, "dev": part.about()},
         "scores": {"dev": evaluation_json(after)},
         "reliability": meaning,
