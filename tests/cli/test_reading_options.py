@@ -14,7 +14,7 @@ def run(*arguments: str, without: tuple[str, ...] = ()) -> tuple[ReadingOptions 
     @app.command()
     @reading_options(without=without)
     def command(path: str, *, reading: ReadingOptions, loud: bool = False) -> None:
-        print(path, loud)
+        typer.echo(f"{path} {loud}")
         seen.append(reading)
 
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
