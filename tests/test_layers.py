@@ -23,7 +23,7 @@ INSIDE = {
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
     "service": "server app page handlers middleware drawing requests batcher worker queue connections *",
     "integrations": "* spacy_docs",
-    "pretraining": "__init__ run loop network rows *",
+    "pretraining": "__init__ run loop vocabulary network rows *",
     "training": "__init__ many_runs run loop results examine objective task *",
     "export": "onnx *",
     "model": "trained build portable toe language_model * dropout",

@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -10,8 +11,12 @@ import transformers
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from gridner.errors import Notes
+from gridner.model.language_model import load_language_model, load_tokenizer
 from gridner.pretraining import Settings, Task, pretrain
+from gridner.pretraining.network import Start, start_of
 from gridner.pretraining.text import Source
+from gridner.pretraining.vocabulary import chosen_pieces, with_pieces
 from gridner.training.interruption import Stopped
 from gridner.training.snapshot import State
 
@@ -100,6 +105,12 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return load_file(folder / "model.safetensors")
 
 
+def embeddings(start: Start) -> torch.Tensor:
+    model: Any = start.network.model
+    table: torch.Tensor = model.get_input_embeddings().weight
+    return table
+
+
 def test_perplexity_falls(tmp_path: Path) -> None:
     facts = pretrain(task(tmp_path, steps=400, rate=1e-2))
     scores = [row["perplexity"] for row in facts["history"]]
@@ -126,3 +137,47 @@ def test_a_stopped_run_resumes_to_identical_weights(tmp_path: Path, stop: int, d
     assert all(torch.equal(one[name], other[name]) for name in one)
     before = json.loads((tmp_path / "out" / "pretraining.json").read_text())["history"]
     assert [row["perplexity"] for row in before] == [row["perplexity"] for row in facts["history"]]
+
+
+def test_new_pieces_are_the_frequent_cut_words_and_start_as_the_mean_of_their_pieces(tmp_path: Path) -> None:
+    one = task(tmp_path, new_pieces=4, steps=1)
+    start = start_of(one.encoder, dropout=False, seed=1, notes=Notes())
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    notes = Notes()
+    found = chosen_pieces(folder, one.sources, start.pieces, wanted=4, identity={}, notes=notes)
+    counts = Counter(one.sources[0].path.read_text(encoding="utf-8").split())
+    assert [piece.word for piece in found] == [word for word, _ in counts.most_common() if word not in PIECES][:4]
+    before = embeddings(start).detach().clone()
+    after = with_pieces(start, found)
+    table = embeddings(after)
+    for number, piece in enumerate(found, start=len(PIECES)):
+        assert after.pieces.tokenizer.encode(piece.word, add_special_tokens=False).ids == [number]
+        assert torch.equal(table[number], before[list(piece.pieces)].mean(dim=0))
+    assert not list(notes)
+
+
+def test_an_encoder_with_new_pieces_loads_and_a_stopped_run_resumes_with_them(tmp_path: Path) -> None:
+    pretrain(task(tmp_path, new_pieces=4))
+    again = task(tmp_path, "again", new_pieces=4)
+    with pytest.raises(Stopped):
+        pretrain(again, watcher=StopAt(5))
+    facts = pretrain(again, resume=True)
+    assert facts["new_pieces"] == 4
+    one, other = weights(tmp_path / "out"), weights(tmp_path / "again")
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    tokenizer = load_tokenizer(str(tmp_path / "out"))
+    assert tokenizer.get_vocab_size() == len(PIECES) + 4
+    assert load_language_model(str(tmp_path / "out")).config.vocab_size == len(PIECES) + 4  # type: ignore[union-attr]
+    theirs = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "out"))
+    assert len(theirs) == len(PIECES) + 4
+    assert "4 frequent words of the text are new pieces" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_words_too_rare_for_new_pieces_are_counted(tmp_path: Path) -> None:
+    notes = Notes()
+    facts = pretrain(task(tmp_path, new_pieces=1000, steps=1), notes=notes)
+    assert facts["new_pieces"] == 10
+    assert [(what, count) for what, count, _ in notes] == [
+        ("new piece wanted, but no other word of several pieces occurs 20 times", 990)
+    ]

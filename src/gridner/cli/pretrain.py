@@ -44,6 +44,9 @@ def pretrain(
     rate: Annotated[float, typer.Option(help="Learning rate after the warm-up.")] = 2e-4,
     dropout: Annotated[bool, typer.Option("--dropout", help="Train with the encoder's own dropout.")] = False,
     held_out: Annotated[float, typer.Option(help="Share of the text to measure perplexity on.")] = 0.01,
+    new_pieces: Annotated[
+        int, typer.Option(help="Add this many frequent words of the text to the vocabulary; only for WordPiece.")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of masks, order and a fresh head.")] = 1,
     licence: Annotated[
         list[str] | None,
@@ -88,6 +91,7 @@ def pretrain(
             rate=rate,
             dropout=dropout,
             held_out=held_out,
+            new_pieces=new_pieces,
             seed=seed,
             snapshot_minutes=snapshot_minutes,
         ),

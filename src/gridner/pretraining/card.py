@@ -45,7 +45,10 @@ def pretraining_card(facts: Mapping[str, Any]) -> str:
             f"{' | '.join(scores)} | `{source['sha256'][:16]}` |"
         )
     unknown = 100 * facts["unknown"] / max(1, facts["pieces"])
-    lines += ["", f"{unknown:.2f} % of the pieces are unknown to the vocabulary."]
+    each = facts["pieces"] / max(1, facts["words"])
+    lines += ["", f"A word has {each:.2f} pieces; {unknown:.2f} % of the pieces are unknown to the vocabulary."]
+    if facts["new_pieces"]:
+        lines += [f"{facts['new_pieces']:,} frequent words of the text are new pieces of the vocabulary."]
     if facts["licences"]:
         lines += ["", "## Licences", "", *(f"- {note}" for note in facts["licences"])]
     lines += [

@@ -19,6 +19,7 @@ from gridner.model.encoder_files import FILES, encoder_path
 from gridner.model.language_model import load_masked_model, load_tokenizer, max_pieces, quiet
 
 MASKS = ("[MASK]", "<mask>")
+OLD_VOCABULARY = ("tokenizer.json", "vocab.txt")  # not copied if there are new pieces
 UNSEEN = 0.5  # times that a piece which the text does not have counts as seen
 
 
@@ -65,6 +66,7 @@ class Start:
     special: Sequence[int]
     fresh_head: bool
     settings: dict[str, Any]  # of transformers, as they were read
+    new_pieces: int = 0  # that the vocabulary has got
 
 
 def start_of(name: str, *, dropout: bool, seed: int, notes: Notes) -> Start:
@@ -102,6 +104,8 @@ def save_encoder(start: Start, folder: Path) -> None:
     for pattern in FILES:
         for path in start.folder.glob(pattern):
             if path.is_file() and path.name != "config.json" and not path.name.startswith("model"):
+                if start.new_pieces and path.name in OLD_VOCABULARY:
+                    continue
                 shutil.copyfile(path, folder / path.name)
     if not (folder / "tokenizer.json").is_file():
         start.pieces.tokenizer.save(str(folder / "tokenizer.json"))

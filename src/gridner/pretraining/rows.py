@@ -52,7 +52,7 @@ class Rows:
         self.about = about
         self.width = int(about["width"])
         self.kind = np.dtype(about["dtype"])
-        self.bit = self.kind.type(1 << (8 * self.kind.itemsize - 1))
+        self.bit = inside_bit(self.kind)
         shape = (int(about["rows"]), self.width)
         try:
             self.data = np.memmap(folder / ROWS, dtype=self.kind, mode="r", shape=shape)
@@ -79,6 +79,11 @@ class Rows:
     def groups(self) -> list[tuple[int, float]]:
         """Rows and weight of each group of sources."""
         return [(int(rows), float(weight)) for rows, weight in self.about["groups"]]
+
+
+def inside_bit(kind: np.dtype[Any]) -> Any:
+    """The highest bit of a piece, which marks one inside a word."""
+    return kind.type(1 << (8 * kind.itemsize - 1))
 
 
 def made_rows(
@@ -119,8 +124,9 @@ def _write(
 ) -> dict[str, Any]:
     frame = frame_of(pieces.tokenizer)
     width = length - frame.size
-    vocabulary = max(pieces.tokenizer.get_vocab().values()) + 1
-    kind = np.dtype(np.uint16 if vocabulary <= 2**15 else np.uint32)
+    vocabulary = _vocabulary(pieces)
+    kind = _kind(vocabulary)
+    words = 0
     counts = np.zeros(vocabulary, dtype=np.int64)
     groups: list[tuple[int, float]] = []
     of_sources: list[dict[str, Any]] = []
@@ -129,10 +135,11 @@ def _write(
         writer = _Group(file, width, kind)
         for source in (source for source in sources if source.weight == weight):
             begin, before, lines = writer.rows, writer.pieces, 0
-            for some in _cut(source, pieces, frame, kind, notes):
+            for some in pieces_of(source, pieces, notes):
                 lines += len(some)
                 joined = np.concatenate(some)
                 counts += np.bincount(joined & ~writer.bit, minlength=vocabulary)
+                words += int(((joined & writer.bit) == 0).sum()) - len(some)
                 writer.add(joined)
             if not lines:
                 raise FormatError(f"{source.path}: no text in it; expected at least a sentence")
@@ -155,23 +162,31 @@ def _write(
         "groups": groups,
         "sources": of_sources,
         "pieces": int(counts.sum()),
+        "words": words,
         "unknown": int(counts[pieces.unknown]),
         "counts": counts.tolist(),
     }
 
 
-def _cut(
-    source: Source, pieces: PieceTokenizer, frame: Frame, kind: np.dtype[Any], notes: Notes
-) -> Iterator[list[NDArray[Any]]]:
-    """The pieces of lines, with the mark of those that continue a word, and the separator at the end."""
-    bit = 1 << (8 * kind.itemsize - 1)
+def _vocabulary(pieces: PieceTokenizer) -> int:
+    return max(pieces.tokenizer.get_vocab().values()) + 1
+
+
+def _kind(vocabulary: int) -> np.dtype[Any]:
+    return np.dtype(np.uint16 if vocabulary <= 2**15 else np.uint32)
+
+
+def pieces_of(source: Source, pieces: PieceTokenizer, notes: Notes) -> Iterator[list[NDArray[Any]]]:
+    """The pieces of some lines after another: each with the mark of those inside a word, and a separator at the end."""
+    frame, kind = frame_of(pieces.tokenizer), _kind(_vocabulary(pieces))
+    bit = inside_bit(kind)
     lines = lines_of(source, notes)
     while some := list(islice(lines, LINES)):
         found = []
         for encoding in pieces.tokenizer.encode_batch(some, add_special_tokens=False):
             words = np.array(encoding.word_ids, dtype=np.float64)  # None becomes nan, which equals nothing
             ids = np.array([*encoding.ids, *frame.after[:1]], dtype=kind)
-            ids[1 : len(words)] |= (words[1:] == words[:-1]).astype(kind) * kind.type(bit)
+            ids[1 : len(words)] |= (words[1:] == words[:-1]).astype(kind) * bit
             if len(words):
                 found.append(ids)
         if found:
@@ -184,7 +199,7 @@ class _Group:
     def __init__(self, file: IO[bytes], width: int, kind: np.dtype[Any]) -> None:
         self.file = file
         self.width = width
-        self.bit = kind.type(1 << (8 * kind.itemsize - 1))
+        self.bit = inside_bit(kind)
         self.waiting: list[NDArray[Any]] = []
         self.waits = 0
         self.head: NDArray[Any] = np.empty(0, dtype=kind)  # the beginning, which fills the last row

@@ -29,6 +29,7 @@ from gridner.pretraining.rows import frame_of, made_rows
 from gridner.pretraining.settings import Settings
 from gridner.pretraining.shuffling import Order, groups_of
 from gridner.pretraining.text import Source, fingerprint
+from gridner.pretraining.vocabulary import chosen_pieces, with_pieces
 from gridner.training.cpu import flush_denormals
 from gridner.training.initialization import device_of, precision_of
 from gridner.training.interruption import Stop
@@ -96,13 +97,20 @@ def _pretrain(
         )
     folder = task.output / SNAPSHOT
     made = {"sources": identity["sources"], "encoder": identity["encoder"], "length": settings.length}
+    if settings.new_pieces:
+        made["new pieces"] = settings.new_pieces
     if accelerator.is_main_process:
         parameters = sum(parameter.numel() for parameter in start.network.parameters())
         size = sum(int(text["bytes"]) for text in texts)
         prepare(task.output, needed=4 * parameters * 7 + 4 * size + SPARE)
-        made_rows(folder, task.sources, start.pieces, length=settings.length, identity=made, notes=notes)
-    accelerator.wait_for_everyone()
-    rows = made_rows(folder, task.sources, start.pieces, length=settings.length, identity=made, notes=Notes())
+    if settings.new_pieces:
+        with accelerator.main_process_first():
+            words = chosen_pieces(
+                folder, task.sources, start.pieces, wanted=settings.new_pieces, identity=made, notes=notes
+            )
+        start = with_pieces(start, words)
+    with accelerator.main_process_first():
+        rows = made_rows(folder, task.sources, start.pieces, length=settings.length, identity=made, notes=notes)
     groups = groups_of(rows.groups, share=settings.held_out, most=settings.most_held_out)
     if not any(group.held for group in groups) or not all(group.size for group in groups):
         raise UsageError(
@@ -146,7 +154,9 @@ def _pretrain(
             "processes": accelerator.num_processes,
             "sources": about,
             "pieces": rows.about["pieces"],
+            "words": rows.about["words"],
             "unknown": rows.about["unknown"],
+            "new_pieces": start.new_pieces,
             "held_out_rows": sum(group.held for group in groups),
             "licences": list(task.licences),
             "history": state.history,

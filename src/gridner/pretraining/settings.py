@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from gridner.errors import UsageError
 
+ZERO = ("seed", "new_pieces")  # settings that may be 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -24,6 +26,7 @@ class Settings:
     dropout: bool = False  # the encoder's own; text that is seen a few times needs none
     held_out: float = 0.01  # share of the rows
     most_held_out: int = 512  # rows
+    new_pieces: int = 0  # frequent words of the text that become pieces of the vocabulary
     looks: int = 20  # at the held-out text, after the one at the start
     seed: int = 1
     snapshot_minutes: float = 10.0
@@ -43,11 +46,12 @@ class Settings:
             ("mask", 0, 0.9),
             ("rate", 0, 1),
             ("held_out", 0, 0.5),
+            ("new_pieces", 0, 10**5),
             ("looks", 1, 10**6),
             ("seed", 0, 2**31),
         ):
             value = getattr(self, name)
-            if value is not None and not (low <= value <= high and (low or value or name == "seed")):
+            if value is not None and not (low <= value <= high and (low or value or name in ZERO)):
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(
                     f"{option} {value}; expected {'at least' if low else 'more than'} {low}, at most {high}"
