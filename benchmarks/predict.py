@@ -29,10 +29,11 @@ from torch import Tensor, nn
 from gridner import Document, Sentence, align, load, read
 from gridner.export.onnx import export
 from gridner.export.quantization import quantize
-from gridner.inference.batches import PieceTokenizer, plan_encoder_batches
+from gridner.inference.batches import plan_encoder_batches
 from gridner.inference.checkpoint import EXPORTED
 from gridner.inference.engine import ENCODER_BATCH_PIECES
 from gridner.inference.recognizer import Recognizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.trained import TrainedModel
 from measure import machine, table
 
@@ -84,7 +85,7 @@ def export_encoder(model: TrainedModel, path: Path, sample: Sequence[Sentence] |
         encoded = model.pieces.encode(texts)
         batches = [
             model.pieces.collate([encoded[place] for place in batch])
-            for batch in plan_encoder_batches([one.pieces for one in encoded], most=ENCODER_BATCH_PIECES)
+            for batch in plan_encoder_batches([one.piece_count for one in encoded], most=ENCODER_BATCH_PIECES)
         ]
         quantize(path, [{"pieces": batch.pieces, "piece_mask": batch.piece_mask} for batch in batches])
 
@@ -102,7 +103,7 @@ class Alone:
         """Encode texts."""
         words = [[word.text for sentence in align(one).sentences for word in sentence.words] for one in texts]
         encoded = self.pieces.encode(words)
-        for batch in plan_encoder_batches([one.pieces for one in encoded], most=ENCODER_BATCH_PIECES):
+        for batch in plan_encoder_batches([one.piece_count for one in encoded], most=ENCODER_BATCH_PIECES):
             arrays = self.pieces.collate([encoded[place] for place in batch])
             self.session.run(None, {"pieces": arrays.pieces, "piece_mask": arrays.piece_mask})
 

@@ -34,7 +34,7 @@ from gridner import Sentence, align, read
 from gridner.config import DecodingConfig, read_config
 from gridner.errors import Notes
 from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, grouped, measure, seconds_of
-from gridner.inference.batches import PieceTokenizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.language_model import load_language_model, load_tokenizer, max_pieces
 from gridner.training.data import Example, examples_of
 from measure import machine, table
@@ -72,7 +72,7 @@ def growth(words: Sequence[str], pieces: PieceTokenizer, types: tuple[str, ...],
     rows = []
     for n in GROWTH:
         chunks = [tuple(words[start : start + n]) for start in range(0, len(words) - n + 1, n)]
-        fitting = [chunk for chunk in chunks if pieces.encode([chunk])[0].pieces <= pieces.max_pieces]
+        fitting = [chunk for chunk in chunks if pieces.encode([chunk])[0].piece_count <= pieces.max_pieces]
         sentences = fitting[: max(1, CELLS // n**2)]
         row = [str(n), str(len(sentences))]
         for name, work in product((ALONE, "TOE"), ("train", "predict")):
@@ -167,7 +167,7 @@ def main() -> None:
             some = sentences[: options.sentences]
             examples = [beginning(sentence, len(sentence.words), pieces) for sentence in some]
         length = mean(len(example.words.words) for example in examples)
-        count = mean(example.words.pieces for example in examples)
+        count = mean(example.words.piece_count for example in examples)
         print(f"\n{PARTS[part]}: {len(examples)}, of {length:.1f} words and {count:.1f} pieces on average.\n")
         print(compare(systems, examples, options), flush=True)
     if "growth" in parts:

@@ -28,8 +28,8 @@ INSIDE = {
     "export": "onnx *",
     "model": "trained build portable toe language_model * dropout",
     "view": "report_file report html *",
-    "inference": "candidate_oracle parallel tuning loading model_card model_info recognizer onnx_engine checkpoint "
-    "engine *",
+    "inference": "candidate_oracle parallel tuning part_evaluation loading model_card model_info recognizer "
+    "cached_engine onnx_engine checkpoint engine *",
     "corpus": "*",
     "config": "*",
     "formats": "__init__ preannotate share biocjson * knowtator folders _support",

@@ -15,11 +15,11 @@ from onnx import TensorProto, helper
 
 from gridner.errors import FormatError, UsageError
 from gridner.export.onnx import export
-from gridner.inference.batches import EncodedSentence, PieceTokenizer
 from gridner.inference.checkpoint import ABOUT, EXPORTED, TOKENIZER, read_checkpoint
 from gridner.inference.engine import Engine, ScoredGrid, score_sentences
 from gridner.inference.loading import load
 from gridner.inference.onnx_engine import OnnxEngine
+from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.model.trained import TorchEngine, TrainedModel
 from support.small import documents, part
 from support.untrained import untrained
@@ -38,7 +38,7 @@ def both(
 
 
 def scores_of(engine: Engine, pieces: PieceTokenizer, sentences: Sequence[EncodedSentence]) -> list[ScoredGrid]:
-    grids = dict(score_sentences(engine, pieces, sentences, always=[()] * len(sentences), cells=8192))
+    grids = dict(score_sentences(engine, pieces, sentences, forced=[()] * len(sentences), cells=8192))
     return [grids[number] for number in range(len(sentences))]
 
 

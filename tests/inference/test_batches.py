@@ -9,15 +9,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from gridner import FormatError
 from gridner.errors import Notes
-from gridner.inference.batches import (
-    READ_COST,
-    TAG_COST,
-    WORD_COST,
-    EncodedSentence,
-    PieceTokenizer,
-    plan_encoder_batches,
-    plan_grid_batches,
-)
+from gridner.inference.batches import READ_COST, TAG_COST, WORD_COST, plan_encoder_batches, plan_grid_batches
+from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "pain", "arm", "left", "sh", "##oul", "##der", "a", "##a"]
 
@@ -65,8 +58,8 @@ def test_a_word_with_too_many_pieces_is_cut_and_counted() -> None:
 def test_windows_hold_what_the_encoder_takes() -> None:
     cutter = pieces(max_pieces=6)
     sentence = cutter.encode([["shoulder", "arm", "pain", "shoulder"]])[0]
-    found = cutter.windows(sentence, max_words=3, overlap=1)
-    assert all(sentence.part(window).pieces <= 6 and len(window) <= 3 for window in found)
+    found = cutter.encoder_windows(sentence, max_words=3, overlap=1)
+    assert all(sentence.window(window).piece_count <= 6 and len(window) <= 3 for window in found)
     assert {word for window in found for word in window} == {0, 1, 2, 3}
 
 

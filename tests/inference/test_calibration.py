@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner.errors import InvalidError
-from gridner.inference.calibration import Calibration, fit, reliability
+from gridner.inference.calibration import Calibration, fit_calibration, reliability_table
 
 SHARES = st.floats(0, 1)
 
@@ -18,7 +18,7 @@ def test_by_default_nothing_changes() -> None:
 @given(st.lists(st.tuples(SHARES, st.booleans()), min_size=50, max_size=300))
 def test_a_fitted_map_rises_and_can_be_inverted(found: list[tuple[float, bool]]) -> None:
     scores, right = zip(*found, strict=True)
-    map_ = fit(scores, right)
+    map_ = fit_calibration(scores, right)
     assert map_ is not None
     tried = np.linspace(0, 0.999, 57)
     values = [map_(score) for score in tried]
@@ -30,18 +30,18 @@ def test_a_fitted_map_says_how_often_it_is_right() -> None:
     random = np.random.default_rng(3)
     scores = random.uniform(0, 1, 20_000)
     right = random.uniform(0, 1, 20_000) < scores**2
-    map_ = fit(scores, right)
+    map_ = fit_calibration(scores, right)
     assert map_ is not None
     assert [map_(score) for score in (0.2, 0.5, 0.8)] == pytest.approx([0.04, 0.25, 0.64], abs=0.05)
-    rows = reliability([map_(score) for score in scores], right)
+    rows = reliability_table([map_(score) for score in scores], right)
     assert sum(row.count for row in rows) == 20_000
     assert all(abs(row.score - row.right) < 0.03 for row in rows)
-    assert max(abs(row.score - row.right) for row in reliability(scores, right)) > 0.2
+    assert max(abs(row.score - row.right) for row in reliability_table(scores, right)) > 0.2
 
 
 def test_few_entities_are_no_ground_for_a_map() -> None:
-    assert fit([0.5] * 49, [True] * 49) is None
-    alike = fit([0.5] * 100, [True] * 100)
+    assert fit_calibration([0.5] * 49, [True] * 49) is None
+    alike = fit_calibration([0.5] * 100, [True] * 100)
     assert alike is not None
     assert alike(0.5) > 0.9
 
@@ -56,7 +56,7 @@ def test_no_score_means_more_than_was_seen() -> None:
 
 
 def test_below_what_was_looked_at_a_score_means_no_more_than_it_says() -> None:
-    map_ = fit([0.6] * 100, [True] * 100, lowest=0.05)
+    map_ = fit_calibration([0.6] * 100, [True] * 100, lowest=0.05)
     assert map_ is not None
     assert map_(0.6) > 0.98
     assert map_(0.05) == pytest.approx(0.05)
@@ -68,9 +68,9 @@ def test_scores_next_to_1_are_told_apart() -> None:
     odds = random.uniform(5, 25, 20_000)  # 0.993 to 1 - 1e-11
     right = random.uniform(0, 1, 20_000) < (odds - 5) / 20
     scores = 1 / (1 + np.exp(-odds))
-    map_ = fit(scores, right)
+    map_ = fit_calibration(scores, right)
     assert map_ is not None
-    rows = reliability([map_(score) for score in scores], right)
+    rows = reliability_table([map_(score) for score in scores], right)
     assert len(rows) == 5
     assert all(abs(row.score - row.right) < 0.03 for row in rows)
 

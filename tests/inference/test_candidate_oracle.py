@@ -11,7 +11,7 @@ def recognizer(*, candidates: bool, lost: frozenset[str] = frozenset()) -> Recog
     engine = Gold(sentences, pieces, scheme, candidates=candidates)
     if lost:  # these words are no candidates anywhere
         numbers = {pieces.encode([[word]])[0].words[0][0] for word in lost}
-        read = engine.read
+        read = engine.encode
 
         def without(batch):  # type: ignore[no-untyped-def]
             found = read(batch)
@@ -21,8 +21,8 @@ def recognizer(*, candidates: bool, lost: frozenset[str] = frozenset()) -> Recog
                         found.excess[row, place] = -1
             return found
 
-        engine.read = without  # type: ignore[method-assign]
-    return Recognizer(engine, pieces, scheme, DecodingConfig())
+        engine.encode = without  # type: ignore[method-assign]
+    return Recognizer(engine=engine, tokenizer=pieces, scheme=scheme, decoding=DecodingConfig())
 
 
 def test_all_words_as_candidates_cost_nothing() -> None:

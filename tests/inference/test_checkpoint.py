@@ -46,7 +46,7 @@ def test_a_saved_model_gives_identical_scores(saved: Path) -> None:
     words = [[word.text for word in sentence.words] for sentence in part().sentences]
     encoded = first.pieces.encode(words)
     one, two = (
-        dict(score_sentences(TorchEngine(model.model), model.pieces, encoded, always=[()] * len(encoded), cells=999))
+        dict(score_sentences(TorchEngine(model.model), model.pieces, encoded, forced=[()] * len(encoded), cells=999))
         for model in (first, second)
     )
     assert all(np.array_equal(one[number].scores, two[number].scores) for number in range(len(encoded)))

@@ -21,7 +21,8 @@ def recognizer(
     sentences = part().sentences
     pieces, scheme = word_pieces(sentences), TagScheme(("Sign",), tags)
     engine = Gold(sentences, pieces, scheme, one_label=one_label, candidates=candidates)
-    return Recognizer(engine, pieces, scheme, DecodingConfig(**decoding), one_label)  # type: ignore[arg-type]
+    settings = DecodingConfig(**decoding)  # type: ignore[arg-type]
+    return Recognizer(engine=engine, tokenizer=pieces, scheme=scheme, decoding=settings, one_label=one_label)
 
 
 @pytest.mark.parametrize(("tags", "one_label"), [("NNW+PNW+HTW+THW", False), ("NNW+THW", False), ("NNW+THW", True)])
@@ -38,7 +39,7 @@ def test_a_grid_over_candidate_words_finds_what_the_whole_grid_finds() -> None:
     few, every = recognizer(candidates=True), recognizer()
     assert list(few.pipe(documents())) == list(every.pipe(documents()))
     sentences = part().sentences
-    sizes = [[len(window.candidates) for window in one.windows(sentences)] for one in (few, every)]
+    sizes = [[len(window.candidates) for window in one.score_windows(sentences)] for one in (few, every)]
     assert 0 in sizes[0]  # "Nothing to report."
     assert sum(sizes[0]) < sum(sizes[1]) == sum(len(sentence.words) for sentence in sentences)
 
@@ -47,7 +48,7 @@ def test_words_of_names_are_candidates_whatever_the_network_says() -> None:
     lexicon = Lexicon.from_text("Sign\tnothing to report\n", where="names")
     named = replace(recognizer(candidates=True), lexicon=lexicon)
     sentence = next(one for one in part().sentences if one.words[0].text == "Nothing")
-    (window,) = named.windows([sentence])
+    (window,) = named.score_windows([sentence])
     assert window.candidates == (0, 1, 2)
     assert [name.words for name in window.names] == [(0, 1, 2)]
 
@@ -83,7 +84,9 @@ def test_a_long_sentence_is_read_in_windows_and_each_mention_comes_once() -> Non
     sentences = align(document).sentences
     pieces, scheme = word_pieces(sentences), TagScheme(("Sign",))
     engine = Gold(sentences, pieces, scheme)
-    found = list(Recognizer(engine, pieces, scheme, DecodingConfig(max_words=20, overlap=8)).pipe([document]))
+    settings = DecodingConfig(max_words=20, overlap=8)
+    own = Recognizer(engine=engine, tokenizer=pieces, scheme=scheme, decoding=settings)
+    found = list(own.pipe([document]))
     assert sum(engine.sizes) > 5
     assert sorted(found[0].entities, key=lambda entity: entity.fragments) == sorted(entities, key=lambda e: e.fragments)
 

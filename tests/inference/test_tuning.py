@@ -9,22 +9,14 @@ from numpy.typing import NDArray
 from gridner.config import DecodingConfig
 from gridner.corpus.gazetteer import names_of
 from gridner.errors import Notes
-from gridner.inference.batches import PieceBatch
-from gridner.inference.calibration import fit
+from gridner.inference.cached_engine import CachedEngine
+from gridner.inference.calibration import fit_calibration
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.engine import GridBatch, WordVectors
+from gridner.inference.part_evaluation import AnnotatedPart, evaluate_part, predict_part
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import (
-    BONUSES,
-    GRID,
-    AnnotatedPart,
-    CachedEngine,
-    evaluate_part,
-    predict_part,
-    score_entities,
-    tune_and_calibrate,
-    tune_decoding,
-)
+from gridner.inference.tuning import BONUSES, THRESHOLDS, score_entities, tune_and_calibrate, tune_decoding
+from gridner.inference.word_pieces import PieceBatch
 from gridner.tagging.tags import TagScheme
 from support.small import Gold, part, word_pieces
 
@@ -36,8 +28,8 @@ class Unsure:
         self.gold = gold
         self.seed = seed
 
-    def read(self, batch: PieceBatch) -> WordVectors:
-        return self.gold.read(batch)
+    def encode(self, batch: PieceBatch) -> WordVectors:
+        return self.gold.encode(batch)
 
     def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         scores = self.gold.tag(grid) / 2
@@ -92,7 +84,8 @@ def unsure(seed: int, **decoding: object) -> Recognizer:
     sentences = part().sentences
     pieces, scheme = word_pieces(sentences), TagScheme(("Sign",))
     engine = Unsure(Gold(sentences, pieces, scheme), seed)
-    return Recognizer(engine, pieces, scheme, DecodingConfig(k=50, **decoding))  # type: ignore[arg-type]
+    settings = DecodingConfig(k=50, **decoding)  # type: ignore[arg-type]
+    return Recognizer(engine=engine, tokenizer=pieces, scheme=scheme, decoding=settings)
 
 
 def f1(recognizer: Recognizer) -> float:
@@ -108,7 +101,7 @@ def test_the_thresholds_are_those_with_the_best_score(seed: int, threshold: floa
         return f1(unsure(seed, link_threshold=link, end_threshold=end, threshold=threshold))
 
     assert at(link, end) == pytest.approx(found.f1)
-    coarse = GRID[::3]
+    coarse = THRESHOLDS[::3]
     assert found.f1 >= max(at(link, end) for link in coarse for end in coarse) - 1e-9
     assert found.f1 > at(0.5, 0.5) or (link, end) == (0.5, 0.5)
 
@@ -138,7 +131,8 @@ def test_types_that_nobody_marked_do_not_count() -> None:
             scores[..., scheme.channels["HTW"].start] = 9.0
             return scores
 
-    both = Recognizer(Both(Gold(sentences, pieces, scheme), 1), pieces, scheme, DecodingConfig(k=50))
+    engine = Both(Gold(sentences, pieces, scheme), 1)
+    both = Recognizer(engine=engine, tokenizer=pieces, scheme=scheme, decoding=DecodingConfig(k=50))
     assert tune_decoding(both, AnnotatedPart(part(), ["Sign"])).f1 > 2 * tune_decoding(both, part()).f1
     all_scores, _ = score_entities(both, part(), threshold=0.05)
     some_scores, right = score_entities(both, AnnotatedPart(part(), ["Sign"]), threshold=0.05)
@@ -173,7 +167,7 @@ def test_calibrated_scores_say_how_often_they_are_right_and_change_nothing_by_de
     before = predict_part(recognizer, part())
     scores, right = score_entities(recognizer, part(), threshold=0.05)
     assert sum(right) > 5
-    calibration = fit(scores * 10, right * 10)
+    calibration = fit_calibration(scores * 10, right * 10)
     assert calibration is not None
     decoding = replace(recognizer.decoding, threshold=calibration(0.5))
     after = predict_part(replace(recognizer, decoding=decoding, calibration=calibration), part())

@@ -25,9 +25,9 @@ from spacy.vocab import Vocab
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError, UsageError
-from gridner.inference.batches import PieceBatch
 from gridner.inference.engine import Engine, GridBatch, WordVectors
 from gridner.inference.loading import load
+from gridner.inference.word_pieces import PieceBatch
 from gridner.integrations.spacy import Component, Handler, Settings
 from gridner.integrations.spacy_docs import WIDENED, document_of, entities_of, put
 from gridner.text.sentences import sentences_of
@@ -163,9 +163,9 @@ class Counting:
         self.engine = engine
         self.sizes: list[int] = []
 
-    def read(self, batch: PieceBatch) -> WordVectors:
+    def encode(self, batch: PieceBatch) -> WordVectors:
         self.sizes.append(len(batch.lengths))
-        return self.engine.read(batch)
+        return self.engine.encode(batch)
 
     def tag(self, grid: GridBatch) -> NDArray[np.floating]:
         return self.engine.tag(grid)
@@ -216,10 +216,10 @@ def test_a_failure_of_the_network_costs_one_doc(exported: Path) -> None:
     inner: Engine = component.recognizer.engine
 
     class Failing:
-        def read(self, batch: PieceBatch) -> WordVectors:
+        def encode(self, batch: PieceBatch) -> WordVectors:
             if 6 in batch.lengths:  # words of the third and fourth text
                 raise MemoryError("too much")
-            return inner.read(batch)
+            return inner.encode(batch)
 
         def tag(self, grid: GridBatch) -> NDArray[np.floating]:
             return inner.tag(grid)

@@ -19,7 +19,7 @@ from torch import nn
 from gridner import FormatError, UsageError
 from gridner.config import ModelConfig
 from gridner.errors import Notes
-from gridner.inference.batches import PieceTokenizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.build import build
 from gridner.model.language_model import (
     language_model_config,
@@ -241,11 +241,11 @@ def test_as_many_pieces_as_the_encoder_takes_and_no_more(family: str, tmp_path: 
     pieces = PieceTokenizer(load_tokenizer(name), max_pieces=most)
     words = ["."] * 60
     sentence = pieces.encode([words])[0]
-    full = sentence.part(pieces.windows(sentence, max_words=100, overlap=0)[0])
-    assert most - full.pieces < len(sentence.words[0])
+    full = sentence.window(pieces.encoder_windows(sentence, max_words=100, overlap=0)[0])
+    assert most - full.piece_count < len(sentence.words[0])
     assert torch.isfinite(scores(model, Batch(*map(torch.from_numpy, pieces.collate([full]))))).all()
     if "deberta" not in family or "never" in family:  # an absolute position more does not exist
-        over = sentence.part(range(len(full.words) + 1))
+        over = sentence.window(range(len(full.words) + 1))
         with pytest.raises((IndexError, RuntimeError)):
             scores(model, Batch(*map(torch.from_numpy, pieces.collate([over]))))
 

@@ -77,7 +77,7 @@ class Slow(Recognizer):
     began: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))  # a batch is being read
     batches: list[list[str]] = field(default_factory=list)
 
-    def read(self, asked: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
+    def recognize(self, asked: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
         words = [[word.text for word in one.sentence.words] for one in asked]
         self.batches.append([" ".join(some) for some in words])
         self._pass_gate()
@@ -98,7 +98,8 @@ class Slow(Recognizer):
 def slow(**changes: Any) -> Slow:
     """One without a network."""
     no_network: Any = None
-    return Slow(no_network, no_network, TagScheme(("Drug", "Sign")), DecodingConfig(), **changes)
+    scheme = TagScheme(("Drug", "Sign"))
+    return Slow(engine=no_network, tokenizer=no_network, scheme=scheme, decoding=DecodingConfig(), **changes)
 
 
 def quick() -> Slow:

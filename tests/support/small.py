@@ -12,8 +12,8 @@ from gridner.config import Config, config_from
 from gridner.corpus.splits import Part, part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes
-from gridner.inference.batches import PieceBatch, PieceTokenizer
 from gridner.inference.engine import GridBatch, WordVectors
+from gridner.inference.word_pieces import PieceBatch, PieceTokenizer
 from gridner.tagging.tags import TagScheme
 from gridner.text.sentences import Mention, Sentence, Word
 
@@ -108,7 +108,7 @@ class Gold:
             row = [piece for word in encoded.words for piece in word]
             self.known.append((row, scheme.encode(sentence.mentions, len(sentence.words))))
 
-    def read(self, batch: PieceBatch) -> WordVectors:
+    def encode(self, batch: PieceBatch) -> WordVectors:
         """Each word as the number of its sentence and its place there; garbage in the padding."""
         size, n = batch.word_pieces.shape[:2]
         self.sizes.append(size)

@@ -55,7 +55,7 @@ def test_as_many_entity_words_are_candidates_as_asked_for(recall: float) -> None
     found = settle_candidates(model, model.candidates, examples, start.pieces, recall)
     counted = total = 0
     for example in examples:
-        excess = TorchEngine(model).read(start.pieces.collate([example.words])).excess[0]
+        excess = TorchEngine(model).encode(start.pieces.collate([example.words])).excess[0]
         gold = {word for mention in example.mentions for word in mention.words}
         counted, total = counted + sum(excess[word] > 0 for word in gold), total + len(gold)
     assert counted / total == pytest.approx(found["candidate recall"])

@@ -16,7 +16,8 @@ def recognizer(**decoding: int) -> Recognizer:
     corpus = part()
     pieces, scheme = word_pieces(corpus.sentences), TagScheme(corpus.types)
     settings = replace(DecodingConfig(), **decoding)  # type: ignore[arg-type]
-    return Recognizer(Gold(corpus.sentences, pieces, scheme), pieces, scheme, settings)
+    engine = Gold(corpus.sentences, pieces, scheme)
+    return Recognizer(engine=engine, tokenizer=pieces, scheme=scheme, decoding=settings)
 
 
 def test_a_grid_has_the_tags_of_the_network_and_what_is_decoded() -> None:

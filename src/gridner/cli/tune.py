@@ -50,18 +50,12 @@ def tune(
     """
     from gridner.corpus.splits import part_of
     from gridner.files import check_output, write_text, write_whole
+    from gridner.inference.cached_engine import CachedEngine
     from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
     from gridner.inference.loading import SHIPPED, load
     from gridner.inference.model_card import card_of, kind_of
-    from gridner.inference.tuning import (
-        AnnotatedPart,
-        CachedEngine,
-        evaluate_part,
-        predict_part,
-        predictions_jsonl,
-        tune_and_calibrate,
-        without_tuning,
-    )
+    from gridner.inference.part_evaluation import AnnotatedPart, evaluate_part, predict_part, predictions_jsonl
+    from gridner.inference.tuning import tune_and_calibrate, without_tuning
     from gridner.scoring.serialization import evaluation_json
 
     folder = SHIPPED if model is None else model

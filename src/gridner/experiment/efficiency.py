@@ -26,8 +26,9 @@ from gridner.experiment.markdown_table import Cell, Table
 from gridner.experiment.paper_tables import Outcome
 from gridner.experiment.study import Study
 from gridner.experiment.variants import chosen
-from gridner.inference.batches import EncodedSentence, PieceTokenizer, plan_encoder_batches, plan_grid_batches
+from gridner.inference.batches import plan_encoder_batches, plan_grid_batches
 from gridner.inference.engine import ENCODER_BATCH_PIECES, score_sentences
+from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.model.toe import Batch
 from gridner.model.trained import TorchEngine
 from gridner.scoring.significance import spread
@@ -73,7 +74,7 @@ class Contender:
                 head.offset.fill_(float(np.quantile(torch.cat(odds).numpy(), 1 - CANDIDATES)))
 
     def _batches(self, sentences: Sequence[EncodedSentence]) -> Iterator[Batch]:
-        for places in plan_encoder_batches([one.pieces for one in sentences], most=ENCODER_BATCH_PIECES):
+        for places in plan_encoder_batches([one.piece_count for one in sentences], most=ENCODER_BATCH_PIECES):
             arrays = self.pieces.collate([sentences[place] for place in places])
             yield Batch(*(torch.from_numpy(array) for array in arrays))
 
@@ -103,7 +104,7 @@ class Contender:
                 self._states(batch)
         else:
             for _ in score_sentences(
-                TorchEngine(self.network), self.pieces, self.words, always=[()] * len(self.words), cells=CELLS
+                TorchEngine(self.network), self.pieces, self.words, forced=[()] * len(self.words), cells=CELLS
             ):
                 pass
 

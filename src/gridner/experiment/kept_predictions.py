@@ -14,11 +14,13 @@ from gridner.config import Config
 from gridner.corpus.splits import Part
 from gridner.errors import Notes
 from gridner.files import write_text, write_whole
+from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import ABOUT, read_checkpoint
 from gridner.inference.loading import load
+from gridner.inference.part_evaluation import predict_part, predictions_jsonl
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import CachedEngine, predict_part, predictions_jsonl, tune_and_calibrate
+from gridner.inference.tuning import tune_and_calibrate
 
 KEPT = "about.json"
 

@@ -13,7 +13,7 @@ from gridner.experiment.paper_tables import Outcome
 from gridner.experiment.study import BASE, Study
 from gridner.experiment.systems import System
 from gridner.experiment.variants import SEARCH, Changes, changed, chosen
-from gridner.inference.tuning import selection_score
+from gridner.inference.part_evaluation import selection_score
 
 Plan = tuple[Mapping[str, Config], int]  # trainings by name, and how many more there will be
 Kept = dict[str, str]  # of each set the value that was chosen, by its label; none where what was before is better

@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from gridner.errors import UsageError
 from gridner.export.quantization import quantize
-from gridner.inference.batches import PieceBatch, PieceTokenizer, plan_grid_batches
+from gridner.inference.batches import plan_grid_batches
 from gridner.inference.checkpoint import write_checkpoint
 from gridner.inference.engine import Engine, GridBatch, WordVectors
 from gridner.inference.onnx_engine import SCORES
+from gridner.inference.word_pieces import PieceBatch, PieceTokenizer
 from gridner.model.portable import PortableLstm
 from gridner.model.toe import Toe
 from gridner.model.trained import TorchEngine, TrainedModel
@@ -68,7 +69,7 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
 
 def _grid(engine: Engine, batch: PieceBatch) -> GridBatch:
     """Return all words of a batch, for the second step."""
-    words, _ = engine.read(batch)
+    words, _ = engine.encode(batch)
     positions = np.broadcast_to(np.arange(words.shape[1]), words.shape[:2])
     return GridBatch(words, np.ascontiguousarray(positions), batch.lengths)
 
@@ -82,7 +83,7 @@ def _batches(pieces: PieceTokenizer, sample: Sequence[Sentence]) -> list[PieceBa
         )
     chosen = short[:: -(-len(short) // SAMPLE)]
     encoded = pieces.encode([[word.text for word in sentence.words] for sentence in chosen])
-    fitting = [one for one in encoded if one.pieces <= pieces.max_pieces]
+    fitting = [one for one in encoded if one.piece_count <= pieces.max_pieces]
     groups = plan_grid_batches([len(one.words) for one in fitting], cells=CELLS)
     return [pieces.collate([fitting[place] for place in group]) for group in groups]
 

@@ -75,7 +75,7 @@ def _share(odds: ArrayLike) -> NDArray[np.floating]:
     return found
 
 
-def fit(scores: ArrayLike, right: ArrayLike, *, lowest: float = 0.0) -> Calibration | None:
+def fit_calibration(scores: ArrayLike, right: ArrayLike, *, lowest: float = 0.0) -> Calibration | None:
     """The map for scores of which some are right: isotonic regression on groups of equal size. None if too few.
 
     Below `lowest` none were looked at: such a score means no more than it says.
@@ -123,7 +123,7 @@ class _Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Reliability:
+class ReliabilityRow:
     """Of the entities with a score from `low` to `high`: how many, their mean score, the share that is right."""
 
     low: float
@@ -133,12 +133,12 @@ class Reliability:
     right: float
 
 
-def reliability(scores: ArrayLike, right: ArrayLike) -> list[Reliability]:
+def reliability_table(scores: ArrayLike, right: ArrayLike) -> list[ReliabilityRow]:
     """A row for each range of scores that has any."""
     x, y = np.asarray(scores, dtype=np.float64), np.asarray(right, dtype=np.float64)
     rows = []
     for low, high in pairwise(EDGES):
         inside = (x > low) & (x <= high)
         if inside.any():
-            rows.append(Reliability(low, high, int(inside.sum()), float(x[inside].mean()), float(y[inside].mean())))
+            rows.append(ReliabilityRow(low, high, int(inside.sum()), float(x[inside].mean()), float(y[inside].mean())))
     return rows

@@ -1,8 +1,8 @@
-"""What candidate words cost: how many words and cells they leave, and which entities they put out of reach."""
+"""What candidate words save and lose: the share of words and cells that stay, and the entities out of reach."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -38,38 +38,39 @@ class CandidateOracle:
 
 
 def candidate_oracle(recognizer: Recognizer, documents: Iterable[Document]) -> CandidateOracle:
-    """Return what the candidate words of a model leave of the entities in documents."""
+    """Return how much of the words, and of the entities in documents, the candidate words of a model keep."""
     result = CandidateOracle()
     for document in documents:
         alignment = align(document)
-        kept = [
-            replace(sentence, mentions=tuple(one for one in sentence.mentions if places.issuperset(one.words)))
-            for sentence, places in zip(
-                alignment.sentences, _candidates(recognizer, alignment.sentences, result), strict=True
-            )
-        ]
-        reached = oracle(document, alignment=replace(alignment, sentences=tuple(kept)))
-        result.oracle.add(document, reached, sentences=alignment.sentences)
+        candidates = _candidates(recognizer, alignment.sentences, result)
+        reachable = tuple(
+            replace(sentence, mentions=tuple(one for one in sentence.mentions if words.issuperset(one.words)))
+            for sentence, words in zip(alignment.sentences, candidates, strict=True)
+        )
+        predicted = oracle(document, alignment=replace(alignment, sentences=reachable))
+        result.oracle.add(document, predicted, sentences=alignment.sentences)
     return result
 
 
-def _candidates(recognizer: Recognizer, sentences: Iterable[Sentence], result: CandidateOracle) -> list[set[int]]:
+def _candidates(recognizer: Recognizer, sentences: Sequence[Sentence], result: CandidateOracle) -> list[set[int]]:
     """Return the candidate words of each sentence, in any of its windows, and count them."""
-    sentences = list(sentences)
-    found: list[set[int]] = [set() for _ in sentences]
-    parts = recognizer.parts(sentences)
+    candidates: list[set[int]] = [set() for _ in sentences]
+    windows = recognizer.cut_windows(sentences)
     for batch in encode_sentences(
-        recognizer.engine, recognizer.pieces, [part.encoded for part in parts], always=[part.named for part in parts]
+        recognizer.engine,
+        recognizer.tokenizer,
+        [window.encoded for window in windows],
+        forced=[window.name_words for window in windows],
     ):
-        for one in batch:
-            part = parts[one.sentence]
-            found[part.sentence].update(part.words.start + place for place in one.places.tolist())
-            result.cells += len(part.words) ** 2
-            result.candidate_cells += len(one.places) ** 2
-    for sentence, places in zip(sentences, found, strict=True):
+        for words in batch:
+            window = windows[words.sentence]
+            candidates[window.sentence].update(window.words.start + word for word in words.positions.tolist())
+            result.cells += len(window.words) ** 2
+            result.candidate_cells += len(words.positions) ** 2
+    for sentence, in_sentence in zip(sentences, candidates, strict=True):
         entity_words = {word for mention in sentence.mentions for word in mention.words}
         result.words += len(sentence.words)
-        result.candidates += len(places)
+        result.candidates += len(in_sentence)
         result.entity_words += len(entity_words)
-        result.entity_candidates += len(entity_words & places)
-    return found
+        result.entity_candidates += len(entity_words & in_sentence)
+    return candidates

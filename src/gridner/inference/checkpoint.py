@@ -21,8 +21,8 @@ from tokenizers import Tokenizer
 from gridner.config import Config, config_from
 from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import FormatError, OutputError, UsageError
-from gridner.inference.batches import PieceTokenizer
 from gridner.inference.calibration import Calibration
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.tagging.tags import TagScheme, TypeGroup
 
 FORMAT, GROUPED = 2, 3  # of the directory, and where its types are in several groups

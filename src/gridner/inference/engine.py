@@ -1,4 +1,4 @@
-"""What a network does in two steps: words of sentences as vectors, then scores of a grid over the words that matter."""
+"""What a network computes, in two steps: a vector for each word, then scores of a grid over the candidate words."""
 
 from __future__ import annotations
 
@@ -9,15 +9,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gridner.inference.batches import (
-    EncodedSentence,
-    PieceBatch,
-    PieceTokenizer,
-    plan_encoder_batches,
-    plan_grid_batches,
-)
+from gridner.inference.batches import plan_encoder_batches, plan_grid_batches
+from gridner.inference.word_pieces import EncodedSentence, PieceBatch, PieceTokenizer
 
-ENCODER_BATCH_PIECES = 1024  # pieces of a batch for the encoder
+ENCODER_BATCH_PIECES = 1024  # at most, padding included
 
 
 class WordVectors(NamedTuple):
@@ -38,7 +33,7 @@ class GridBatch(NamedTuple):
 class Engine(Protocol):
     """A network, on torch or on ONNX Runtime."""
 
-    def read(self, batch: PieceBatch) -> WordVectors:
+    def encode(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors; those past a sentence's length mean nothing."""
         ...
 
@@ -51,7 +46,7 @@ class Engine(Protocol):
 class ScoredGrid:
     """The scores of a sentence's grid, over its candidate words only."""
 
-    candidates: tuple[int, ...]  # places in the sentence, ascending
+    candidates: tuple[int, ...]  # positions in the sentence, ascending
     scores: NDArray[np.floating]  # [m, m, labels]
 
 
@@ -59,59 +54,61 @@ class CandidateWords(NamedTuple):
     """The candidate words of a sentence as vectors."""
 
     sentence: int  # its number
-    words: NDArray[np.floating]  # [m, width]
-    places: NDArray[np.int64]  # in the sentence [m], ascending
+    vectors: NDArray[np.floating]  # [m, width]
+    positions: NDArray[np.int64]  # in the sentence [m], ascending
 
 
 def encode_sentences(
-    engine: Engine, pieces: PieceTokenizer, sentences: Sequence[EncodedSentence], *, always: Sequence[Collection[int]]
+    engine: Engine,
+    tokenizer: PieceTokenizer,
+    sentences: Sequence[EncodedSentence],
+    *,
+    forced: Sequence[Collection[int]],
 ) -> Iterator[list[CandidateWords]]:
-    """Yield the candidate words of sentences, a batch at a time.
+    """Yield the candidate words of sentences, batch by batch.
 
-    `always` has for each sentence the words that are candidates whatever the network says.
+    `forced` has for each sentence the words that are candidates whatever the network says.
     """
-    for batch in plan_encoder_batches([sentence.pieces for sentence in sentences], most=ENCODER_BATCH_PIECES):
-        vectors, excess = engine.read(pieces.collate([sentences[number] for number in batch]))
-        found = []
+    for batch in plan_encoder_batches([sentence.piece_count for sentence in sentences], most=ENCODER_BATCH_PIECES):
+        vectors, excess = engine.encode(tokenizer.collate([sentences[number] for number in batch]))
+        batch_words = []
         for row, number in enumerate(batch):
-            candidates = excess[row, : len(sentences[number].words)] > 0
-            candidates[list(always[number])] = True
-            places = np.flatnonzero(candidates)
-            found.append(CandidateWords(number, vectors[row, places], places))
-        yield found
+            is_candidate = excess[row, : len(sentences[number].words)] > 0
+            is_candidate[list(forced[number])] = True
+            positions = np.flatnonzero(is_candidate)
+            batch_words.append(CandidateWords(number, vectors[row, positions], positions))
+        yield batch_words
 
 
 def score_sentences(
     engine: Engine,
-    pieces: PieceTokenizer,
+    tokenizer: PieceTokenizer,
     sentences: Sequence[EncodedSentence],
     *,
-    always: Sequence[Collection[int]],
+    forced: Sequence[Collection[int]],
     cells: int,
 ) -> Iterator[tuple[int, ScoredGrid]]:
     """Yield the number of each sentence and its grid, in batches of similar size, each of at most `cells` cells.
 
-    `always` is as for `encode_sentences`. A sentence without candidates has an empty grid, and no second step.
+    `forced` is as for `encode_sentences`. A sentence without candidates has an empty grid, without a second step.
     """
-    for batch in encode_sentences(engine, pieces, sentences, always=always):
-        filled = [one for one in batch if len(one.places)]
-        for one in batch:
-            if not len(one.places):
-                yield one.sentence, ScoredGrid((), np.zeros((0, 0, 0), dtype=np.float32))
-        for group in plan_grid_batches([len(one.places) for one in filled], cells=cells):
-            some = [filled[place] for place in group]
-            scores = engine.tag(_stacked(some))
-            for row, one in enumerate(some):
-                size = len(one.places)
-                yield one.sentence, ScoredGrid(tuple(one.places.tolist()), scores[row, :size, :size])
+    for encoded in encode_sentences(engine, tokenizer, sentences, forced=forced):
+        for empty in (words for words in encoded if not len(words.positions)):
+            yield empty.sentence, ScoredGrid((), np.zeros((0, 0, 0), dtype=np.float32))
+        filled = [words for words in encoded if len(words.positions)]
+        for numbers in plan_grid_batches([len(words.positions) for words in filled], cells=cells):
+            batch = [filled[number] for number in numbers]
+            for words, scores in zip(batch, engine.tag(_padded(batch)), strict=True):
+                size = len(words.positions)
+                yield words.sentence, ScoredGrid(tuple(words.positions.tolist()), scores[:size, :size])
 
 
-def _stacked(sentences: Sequence[CandidateWords]) -> GridBatch:
-    """Return one batch, padded with zeros."""
-    lengths = np.array([len(one.places) for one in sentences], dtype=np.int64)
-    first = sentences[0].words
-    vectors = np.zeros((len(sentences), int(lengths.max()), first.shape[1]), dtype=first.dtype)
+def _padded(batch: Sequence[CandidateWords]) -> GridBatch:
+    """Return sentences as one batch, padded with zeros."""
+    lengths = np.array([len(words.positions) for words in batch], dtype=np.int64)
+    first = batch[0].vectors
+    vectors = np.zeros((len(batch), int(lengths.max()), first.shape[1]), dtype=first.dtype)
     positions = np.zeros(vectors.shape[:2], dtype=np.int64)
-    for row, one in enumerate(sentences):
-        vectors[row, : len(one.places)], positions[row, : len(one.places)] = one.words, one.places
+    for row, words in enumerate(batch):
+        vectors[row, : lengths[row]], positions[row, : lengths[row]] = words.vectors, words.positions
     return GridBatch(vectors, positions, lengths)

@@ -9,9 +9,9 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from gridner.errors import FormatError
-from gridner.inference.batches import PieceBatch
 from gridner.inference.checkpoint import EXPORTED
 from gridner.inference.engine import GridBatch, WordVectors
+from gridner.inference.word_pieces import PieceBatch
 
 SCORES = "scores"
 
@@ -24,7 +24,7 @@ class OnnxEngine:
         self.reader = _session(reader, threads, inputs=PieceBatch._fields, outputs=WordVectors._fields)
         self.tagger = _session(tagger, threads, inputs=GridBatch._fields, outputs=(SCORES,))
 
-    def read(self, batch: PieceBatch) -> WordVectors:
+    def encode(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors."""
         return WordVectors(*self.reader.run(list(WordVectors._fields), batch._asdict()))
 

@@ -1,4 +1,12 @@
-"""Texts → documents with entities, on any engine. All but the network itself is here."""
+"""From text to entities, with any engine. `Recognizer.pipe` is the start; the steps follow in order:
+
+document → sentences of words            gridner.text
+sentence → windows                       `cut_windows`: the words that the network takes at once, in pieces
+window → probability of each tag         `score_windows`: the network
+tags → relations → mentions              `decode`: the tag scheme and the decoder of gridner.tagging
+mentions of windows → of the sentence    `recognize`: merged, their scores calibrated
+mention → entity                         gridner.text
+"""
 
 from __future__ import annotations
 
@@ -14,20 +22,21 @@ from gridner.config import DecodingConfig
 from gridner.corpus.gazetteer import Lexicon
 from gridner.documents import Document, Entity
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import EncodedSentence, PieceTokenizer
 from gridner.inference.calibration import Calibration
+from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.engine import Engine, score_sentences
+from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.tagging.decoding import Decoded, decode
 from gridner.tagging.tags import Name, Relations, TagScheme, favoured, probabilities, shifted
-from gridner.tagging.windows import merge
+from gridner.tagging.windows import merge_mentions
 from gridner.text.sentences import Mention, Sentence, each_sentence, entity_of, renumber
 
-SENTENCES_PER_BATCH = 512  # sentences that are sorted by length and batched
+SENTENCES_PER_BATCH = 512  # that are read, sorted by length and batched
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceRequest:
-    """A sentence, the score that its mentions must exceed (None: the settings') and where to count what is cut."""
+    """A sentence, the score that its mentions must exceed (None: the model's), and where to count what is cut."""
 
     sentence: Sentence
     threshold: float | None = None
@@ -38,70 +47,68 @@ class SentenceRequest:
 class WindowInput:
     """Some words of a sentence as the network takes them."""
 
-    sentence: int
+    sentence: int  # its number
     words: range
     encoded: EncodedSentence
-    names: tuple[Name, ...]  # of the lexicon, words as numbered in the window
+    names: tuple[Name, ...]  # of the gazetteer, words numbered from the start of the window
 
     @property
-    def named(self) -> set[int]:
+    def name_words(self) -> set[int]:
         """The words of the names: candidates, whatever the network says."""
         return {word for name in self.names for word in name.words}
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """What the network says about some words of a sentence, and the names of the lexicon among them."""
+class ScoredWindow:
+    """What the network says about some words of a sentence. Its grid is over the candidate words only."""
 
-    sentence: int
+    sentence: int  # its number
     words: range
-    candidates: tuple[int, ...]  # the words that the grid is over, as numbered in the window
+    candidates: tuple[int, ...]  # numbered from the start of the window
     tags: NDArray[np.floating]  # probabilities [m, m, labels] for m candidates
     relations: Relations
-    names: tuple[Name, ...] = ()  # words as in the grid
+    names: tuple[Name, ...] = ()  # of the gazetteer, words numbered as in the grid
 
-    def mention(self, found: Mention) -> Mention:
-        """Return a mention of the grid by the words of the window."""
-        return renumber(found, self.candidates)
-
-
-@dataclass(slots=True)
-class _Unanswered:
-    """A document, its sentences that were read and not answered yet, and the entities of those that were."""
-
-    document: Document
-    sentences: deque[Sentence] = field(default_factory=deque)
-    entities: list[Entity] = field(default_factory=list)
-
-    def answered(self) -> Document:
-        return replace(self.document, entities=tuple(self.entities))
+    def in_window(self, mention: Mention) -> Mention:
+        """Return a mention of the grid with its words numbered from the start of the window."""
+        return renumber(mention, self.candidates)
 
 
-def as_documents(given: Iterable[Document | str]) -> Iterator[Document]:
-    """Yield documents as they are, and texts as documents with their number, from 1, as id."""
-    if isinstance(given, Document | str):
-        raise UsageError("one text, expected a list of texts or documents; call the recognizer itself for one")
-    for number, one in enumerate(given, start=1):
-        if not isinstance(one, Document | str):
-            raise UsageError(f"item {number} is {one!r:.40}, expected a text or a Document")
-        yield Document(str(number), one) if isinstance(one, str) else one
-
-
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Recognizer:
-    """Finds entities. The result for a text does not depend on what else is asked for at the same time."""
+    """Finds entities in text. The result for a text does not depend on the other texts of its batch."""
 
     engine: Engine
-    pieces: PieceTokenizer
+    tokenizer: PieceTokenizer
     scheme: TagScheme
     decoding: DecodingConfig
-    one_label: bool = False  # the network is W2NER's: one label a cell, the last is "none"
-    calibration: Calibration = field(default_factory=Calibration)  # of scores; `decoding.threshold` is one of them
+    one_label: bool = False  # W2NER's network: one label per cell, the last is "none"
+    calibration: Calibration = field(default_factory=Calibration)  # `decoding.threshold` is a calibrated score
     lexicon: Lexicon = field(default_factory=Lexicon)  # names that get `decoding.name_bonus`
-    cells: int = 8192  # of a batch, padding included: what bounds the memory
+    cells: int = 8192  # of a batch, padding included: bounds the memory
+
+    @classmethod
+    def from_checkpoint(
+        cls,
+        checkpoint: Checkpoint,
+        *,
+        engine: Engine,
+        tokenizer: PieceTokenizer,
+        decoding: DecodingConfig | None = None,
+    ) -> Recognizer:
+        """Return a recognizer with a model's settings, and with other decoding settings if given."""
+        return cls(
+            engine=engine,
+            tokenizer=tokenizer,
+            scheme=checkpoint.scheme,
+            decoding=checkpoint.config.decoding if decoding is None else decoding,
+            one_label=checkpoint.config.model.architecture == "w2ner",
+            calibration=checkpoint.calibration,
+            lexicon=checkpoint.lexicon,
+        )
 
     def __call__(self, text: str) -> Document:
-        """The entities of a text."""
+        """Return a text as a document with its entities."""
         return next(self.pipe([Document("text", text)]))
 
     def pipe(
@@ -112,119 +119,142 @@ class Recognizer:
         notes: Notes | None = None,
         each: Callable[[], None] = lambda: None,
     ) -> Iterator[Document]:
-        """The documents with the entities that are found, in their order; those that they have are replaced.
+        """Yield the documents with the entities that are found, in order. Entities that they have are replaced.
 
-        Plain texts are taken, too; their ids are their numbers, from 1.
-        So many sentences at a time are read, sorted by length and given to the network under the budget of cells.
-        `each` is called after each sentence.
+        Plain texts are accepted; their ids are their numbers, from 1. `batch_size` sentences at a time are read, sorted
+        by length and given to the network. `each` is called after each sentence.
         """
-        ahead: deque[_Unanswered] = deque()
+        pending: deque[_PendingDocument] = deque()
 
         def sentences() -> Iterator[Sentence]:
             for document in as_documents(documents):
-                ahead.append(_Unanswered(document))
-                waiting = ahead[-1].sentences
+                pending.append(_PendingDocument(document))
+                unread = pending[-1].sentences
                 for sentence in each_sentence(document):
-                    waiting.append(sentence)
+                    unread.append(sentence)
                     yield sentence
 
         for mentions in self.mentions(sentences(), batch_size=batch_size, notes=notes):
-            while not ahead[0].sentences:
-                yield ahead.popleft().answered()
-            sentence = ahead[0].sentences.popleft()
-            ahead[0].entities += [entity_of(sentence, mention) for mention in mentions]
+            while not pending[0].sentences:
+                yield pending.popleft().finished()
+            sentence = pending[0].sentences.popleft()
+            pending[0].entities += [entity_of(sentence, mention) for mention in mentions]
             each()
-        for document in ahead:
-            yield document.answered()
+        for document in pending:
+            yield document.finished()
 
     def mentions(
         self, sentences: Iterable[Sentence], *, batch_size: int = SENTENCES_PER_BATCH, notes: Notes | None = None
     ) -> Iterator[list[Mention]]:
-        """The mentions of each sentence, in text order within a window."""
+        """Yield the mentions of each sentence, in text order within a window."""
         if batch_size < 1:
             raise UsageError(f"batch_size is {batch_size}, expected at least 1")
         notes = Notes() if notes is None else notes
-        rest = iter(sentences)
-        while some := list(islice(rest, batch_size)):
-            yield from self.answers([SentenceRequest(sentence, notes=notes) for sentence in some])
+        unread = iter(sentences)
+        while batch := list(islice(unread, batch_size)):
+            requests = [SentenceRequest(sentence, notes=notes) for sentence in batch]
+            mentions = dict(finished for finished in self.recognize(requests) if finished is not None)
+            yield from (mentions[number] for number in range(len(batch)))
 
-    def answers(self, asked: Sequence[SentenceRequest]) -> Iterator[list[Mention]]:
-        """The mentions of sentences that go through the network together, each as it was asked for."""
-        done = dict(one for one in self.read(asked) if one is not None)
-        for number in range(len(asked)):
-            yield done[number]
+    def recognize(self, requests: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
+        """Yield after each window the number of the sentence that it completes, with its mentions, or None.
 
-    def read(self, asked: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
-        """The same window by window, so that a caller can do something else in between, or stop.
-
-        After each window comes the number of the sentence that it completes, with its mentions, or None. A sentence of
-        several windows is complete when all are read.
+        So a caller can do something else between windows, or stop. A sentence of several windows is complete when all
+        windows are done.
         """
-        parts: dict[int, list[tuple[range, Sequence[Mention]]]] = {number: [] for number in range(len(asked))}
-        for window in self.windows([one.sentence for one in asked], notes=[one.notes for one in asked]):
-            one = asked[window.sentence]
-            decoded = self.decode(window, threshold=one.threshold)
+        found: dict[int, list[tuple[range, Sequence[Mention]]]] = {number: [] for number in range(len(requests))}
+        sentences = [request.sentence for request in requests]
+        for window in self.score_windows(sentences, notes=[request.notes for request in requests]):
+            request, sentence = requests[window.sentence], sentences[window.sentence]
+            decoded = self.decode(window, threshold=request.threshold)
             if decoded.capped_cells or decoded.capped_mentions:
-                place = f"{one.sentence.document_id}: {one.sentence.start}-{one.sentence.end}"
-                one.notes.add("sentence where the decoder's caps were reached", place)
-            mentions = [window.mention(mention) for mention in decoded.mentions]
-            parts[window.sentence].append((window.words, mentions))
-            whole = len(window.words) == len(one.sentence.words)
-            yield (window.sentence, self._merged(parts.pop(window.sentence))) if whole else None
-        yield from ((number, self._merged(found)) for number, found in parts.items())
+                where = f"{sentence.document_id}: {sentence.start}-{sentence.end}"
+                request.notes.add("sentence where the decoder's caps were reached", where)
+            mentions = [window.in_window(mention) for mention in decoded.mentions]
+            found[window.sentence].append((window.words, mentions))
+            is_whole_sentence = len(window.words) == len(sentence.words)
+            yield (window.sentence, self._merged(found.pop(window.sentence))) if is_whole_sentence else None
+        yield from ((number, self._merged(windows)) for number, windows in found.items())
 
-    def _merged(self, found: Sequence[tuple[range, Sequence[Mention]]]) -> list[Mention]:
-        merged = merge(sorted(found, key=lambda pair: pair[0].start))
-        return [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in merged]
+    def cut_windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> list[WindowInput]:
+        """Cut sentences into windows that the network takes. `notes`, one per sentence, count words that are cut."""
+        settings = self.decoding
+        encoded = self.tokenizer.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
+        return [
+            WindowInput(number, words, sentence.window(words), self._names(sentences[number], words))
+            for number, sentence in enumerate(encoded)
+            for words in self.tokenizer.encoder_windows(
+                sentence, max_words=settings.max_words, overlap=settings.overlap
+            )
+        ]
 
-    def decode(self, window: Window, *, threshold: float | None = None) -> Decoded:
-        """The mentions of a window, by the words of its grid, with scores that are not calibrated yet."""
+    def _names(self, sentence: Sentence, words: range) -> tuple[Name, ...]:
+        """Return the names of the gazetteer among some words of a sentence."""
+        if not self.lexicon or not self.decoding.name_bonus:
+            return ()
+        types = {type: number for number, type in enumerate(self.scheme.types)}
+        matches = self.lexicon.find([word.text for word in sentence.words[words.start : words.stop]])
+        return tuple(Name(types[match.type], match.words) for match in matches if match.type in types)
+
+    def score_windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[ScoredWindow]:
+        """Yield every window of every sentence with the network's scores, in batches of similar length."""
+        settings = self.decoding
+        known = self.scheme.known if self.one_label else None
+        inputs = self.cut_windows(sentences, notes=notes)
+        for number, grid in score_sentences(
+            self.engine,
+            self.tokenizer,
+            [window.encoded for window in inputs],
+            forced=[window.name_words for window in inputs],
+            cells=self.cells,
+        ):
+            window = inputs[number]
+            if grid.candidates:
+                tags = probabilities(grid.scores, one_label=self.one_label, known=known)
+            else:
+                tags = np.zeros((0, 0, len(self.scheme.labels)))
+            relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)
+            row_of = {word: row for row, word in enumerate(grid.candidates)}
+            names = (Name(name.type, tuple(row_of[word] for word in name.words)) for name in window.names)
+            yield ScoredWindow(window.sentence, window.words, grid.candidates, tags, relations, tuple(names))
+
+    def decode(self, window: ScoredWindow, *, threshold: float | None = None) -> Decoded:
+        """Return the mentions of a window, words numbered as in its grid, with scores that are not calibrated yet."""
         settings = self.decoding
         members = self.scheme.members
         relations = favoured(window.relations, window.names, settings.name_bonus, members=members)
         relations = Relations(
-            shifted(relations.links, settings.link_threshold), shifted(relations.ends, settings.end_threshold)
+            links=shifted(relations.links, settings.link_threshold),
+            ends=shifted(relations.ends, settings.end_threshold),
         )
         least = self.calibration.score_for(settings.threshold if threshold is None else threshold)
         return decode(
             relations, self.scheme.types, members=members, threshold=least, k=settings.k, limit=settings.limit
         )
 
-    def windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[Window]:
-        """The relations of every window of every sentence, in batches of similar length; `notes` has one for each."""
-        settings = self.decoding
-        known = self.scheme.known if self.one_label else None
-        parts = self.parts(sentences, notes=notes)
-        for place, grid in score_sentences(
-            self.engine,
-            self.pieces,
-            [part.encoded for part in parts],
-            always=[part.named for part in parts],
-            cells=self.cells,
-        ):
-            part = parts[place]
-            if grid.candidates:
-                tags = probabilities(grid.scores, one_label=self.one_label, known=known)
-            else:
-                tags = np.zeros((0, 0, len(self.scheme.labels)))
-            relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)
-            where = {word: number for number, word in enumerate(grid.candidates)}
-            named = (Name(name.type, tuple(where[word] for word in name.words)) for name in part.names)
-            yield Window(part.sentence, part.words, grid.candidates, tags, relations, tuple(named))
+    def _merged(self, windows: Sequence[tuple[range, Sequence[Mention]]]) -> list[Mention]:
+        """Return the mentions of a sentence from those of its windows, with calibrated scores."""
+        mentions = merge_mentions(sorted(windows, key=lambda window: window[0].start))
+        return [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in mentions]
 
-    def parts(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> list[WindowInput]:
-        """Cut sentences into the windows that the network takes, as pieces, with the names of the lexicon in them."""
-        settings = self.decoding
-        encoded = self.pieces.encode([[word.text for word in sentence.words] for sentence in sentences], notes=notes)
-        return [
-            WindowInput(number, words, whole.part(words), self._names(sentences[number], words))
-            for number, whole in enumerate(encoded)
-            for words in self.pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap)
-        ]
 
-    def _names(self, sentence: Sentence, words: range) -> tuple[Name, ...]:
-        if not self.lexicon or not self.decoding.name_bonus:
-            return ()
-        types = {type: number for number, type in enumerate(self.scheme.types)}
-        found = self.lexicon.find([word.text for word in sentence.words[words.start : words.stop]])
-        return tuple(Name(types[one.type], one.words) for one in found if one.type in types)
+@dataclass(slots=True)
+class _PendingDocument:
+    """A document, its sentences that are not finished yet, and the entities of those that are."""
+
+    document: Document
+    sentences: deque[Sentence] = field(default_factory=deque)
+    entities: list[Entity] = field(default_factory=list)
+
+    def finished(self) -> Document:
+        return replace(self.document, entities=tuple(self.entities))
+
+
+def as_documents(texts: Iterable[Document | str]) -> Iterator[Document]:
+    """Yield documents unchanged, and texts as documents whose id is their number, from 1."""
+    if isinstance(texts, Document | str):
+        raise UsageError("one text, expected a list of texts or documents; call the recognizer itself for one")
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, Document | str):
+            raise UsageError(f"item {number} is {text!r:.40}, expected a text or a Document")
+        yield Document(str(number), text) if isinstance(text, str) else text

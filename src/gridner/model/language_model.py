@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from gridner.errors import FormatError, Notes, UsageError
-from gridner.inference.batches import PieceTokenizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.encoder_files import encoder_path, holds
 from gridner.model.tokenizer import SPECIAL, tiny_tokenizer, with_capitals, with_word_starts
 

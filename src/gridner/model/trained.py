@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file
 
 from gridner.config import DecodingConfig
 from gridner.errors import FormatError, GridnerError, OutputError, UsageError
-from gridner.inference.batches import PieceBatch, PieceTokenizer
 from gridner.inference.checkpoint import (
     ABOUT,
     CARD,
@@ -30,6 +29,7 @@ from gridner.inference.checkpoint import (
 )
 from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.recognizer import Recognizer
+from gridner.inference.word_pieces import PieceBatch, PieceTokenizer
 from gridner.model.build import build
 from gridner.model.language_model import language_model_from
 from gridner.model.toe import Batch, Toe
@@ -43,7 +43,7 @@ class TorchEngine:
         self.device = model.convolution.mlp.weight.device
 
     @torch.inference_mode()
-    def read(self, batch: PieceBatch) -> WordVectors:
+    def encode(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors."""
         return WordVectors(*(_array(found) for found in self.model.read(Batch(*self._tensors(batch)))))
 
@@ -152,11 +152,8 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 
 
 def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, decoding: DecodingConfig) -> Recognizer:
-    """A recognizer on a network."""
-    one_label = checkpoint.config.model.architecture == "w2ner"
-    return Recognizer(
-        TorchEngine(model), pieces, checkpoint.scheme, decoding, one_label, checkpoint.calibration, checkpoint.lexicon
-    )
+    """Return a recognizer on a network."""
+    return Recognizer.from_checkpoint(checkpoint, engine=TorchEngine(model), tokenizer=pieces, decoding=decoding)
 
 
 def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:

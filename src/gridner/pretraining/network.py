@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import PieceTokenizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.encoder_files import FILES, encoder_path
 from gridner.model.language_model import load_masked_model, load_tokenizer, max_pieces, quiet
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from gridner.errors import FormatError, Notes, OutputError, UsageError
-from gridner.inference.batches import PieceTokenizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.pretraining.text import Source, lines_of
 
 ROWS, ABOUT = "rows.bin", "rows.json"

@@ -92,7 +92,7 @@ def grid_at(text: str, start: int, recognizer: Recognizer) -> Steps[bytes]:
     else:
         raise HTTPException(422, f"start is {start}, expected that of a sentence")
     found = []
-    for window in recognizer.windows([sentence]):
+    for window in recognizer.score_windows([sentence]):
         found.append((window.words.start, window_grid(recognizer, sentence, window)))
         yield
     grids = [grid for _, grid in sorted(found, key=lambda pair: pair[0]) if grid is not None]

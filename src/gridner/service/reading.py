@@ -81,7 +81,7 @@ class Reading:
         self.unanswered = dict(enumerate(taken))
         self.seconds = 0.0  # spent on it
         asked = [SentenceRequest(sentence, job.threshold, job.notes) for job, _, sentence in taken]
-        self._windows = recognizer.read(asked) if asked else iter(())
+        self._windows = recognizer.recognize(asked) if asked else iter(())
 
     def __next__(self) -> tuple[Taken, list[Mention]] | None:
         """Read a window. Return the sentence that it completes, with its mentions, or None."""

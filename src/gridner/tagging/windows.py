@@ -11,7 +11,7 @@ from gridner.errors import UsageError
 from gridner.text.sentences import Mention
 
 
-def windows(costs: Sequence[int], *, max_words: int, max_cost: int, overlap: int) -> list[range]:
+def window_ranges(costs: Sequence[int], *, max_words: int, max_cost: int, overlap: int) -> list[range]:
     """Ranges of words that together cover a sentence, each of at most `max_words` words and `max_cost` cost.
 
     `costs` has a number for each word, the pieces that an encoder makes of it. Any run of at most `overlap` words that
@@ -35,7 +35,7 @@ def windows(costs: Sequence[int], *, max_words: int, max_cost: int, overlap: int
     return found
 
 
-def merge(found: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator[Mention]:
+def merge_mentions(found: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator[Mention]:
     """Mentions of the sentence from those of its windows (in order; indices within each window), each once.
 
     A mention is taken from the window in which it is farthest from an edge; the ends of the sentence are no edges.
@@ -45,11 +45,11 @@ def merge(found: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator[Mention]
     for window, mentions in pairs:
         for mention in mentions:
             words = tuple(window.start + word for word in mention.words)
-            if owner(all_windows, words[0], words[-1]) == window:
+            if owning_window(all_windows, words[0], words[-1]) == window:
                 yield replace(mention, words=words)
 
 
-def owner(all_windows: Sequence[range], head: int, tail: int) -> range:
+def owning_window(all_windows: Sequence[range], head: int, tail: int) -> range:
     """The window that decides about words `head` to `tail`: the one in which they are farthest from an edge.
 
     The windows are in order: both their starts and their stops rise.

@@ -13,7 +13,7 @@ from gridner.config import Config, DecodingConfig
 from gridner.corpus.coordinations import Coordinations
 from gridner.corpus.splits import Corpus
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import EncodedSentence, PieceTokenizer
+from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.text.sentences import Mention, Sentence
 
 
@@ -133,11 +133,11 @@ def examples_of(
     encoded = pieces.encode(texts, notes=[notes] * len(sentences))
     for sentence, whole in zip(sentences, encoded, strict=True):
         seen: set[Mention] = set()
-        for words in pieces.windows(whole, max_words=settings.max_words, overlap=settings.overlap):
+        for words in pieces.encoder_windows(whole, max_words=settings.max_words, overlap=settings.overlap):
             inside = [mention for mention in sentence.mentions if mention.head in words and mention.tail in words]
             seen.update(inside)
             moved = (Mention(mention.type, tuple(word - words.start for word in mention.words)) for mention in inside)
-            found.append(Example(whole.part(words), tuple(moved), group))
+            found.append(Example(whole.window(words), tuple(moved), group))
         for mention in sentence.mentions:
             if mention not in seen:
                 place = f"{sentence.document_id}: {mention.type} of {mention.tail - mention.head + 1} words"

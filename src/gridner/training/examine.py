@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gridner.inference.batches import PieceTokenizer, plan_encoder_batches
+from gridner.inference.batches import plan_encoder_batches
 from gridner.inference.engine import ENCODER_BATCH_PIECES
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.candidates import CandidateHead, Group, each_sentence, group
 from gridner.model.toe import Batch, Toe, real_words
 from gridner.model.trem import Attention, Words
@@ -92,7 +93,7 @@ def feedback_health(model: Toe, examples: Sequence[Example], pieces: PieceTokeni
 def _batches(model: Toe, examples: Sequence[Example], pieces: PieceTokenizer) -> Iterator[tuple[list[Example], Batch]]:
     model.eval()
     device = model.convolution.mlp.weight.device
-    for places in plan_encoder_batches([example.words.pieces for example in examples], most=ENCODER_BATCH_PIECES):
+    for places in plan_encoder_batches([example.words.piece_count for example in examples], most=ENCODER_BATCH_PIECES):
         some = [examples[place] for place in places]
         arrays = pieces.collate([example.words for example in some])
         yield some, Batch(*(torch.from_numpy(array).to(device) for array in arrays))

@@ -12,8 +12,8 @@ import torch
 from gridner.config import Config
 from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import PieceTokenizer
 from gridner.inference.checkpoint import check_same_sizes
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.build import build
 from gridner.model.language_model import (
     language_model_config,

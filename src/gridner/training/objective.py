@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from gridner.config import Config
-from gridner.inference.batches import PieceTokenizer, plan_encoder_batches
+from gridner.inference.batches import plan_encoder_batches
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.loss import cell_loss, one_label_loss, word_loss
 from gridner.model.toe import Batch, Output, Scored
 from gridner.tagging.tags import TagScheme
@@ -35,7 +36,7 @@ class Objective:
 
         Cells of words that are no candidates have no loss, nor have labels of groups that an example is not of.
         """
-        plan = plan_encoder_batches([example.words.pieces for example in examples], most=MOST_PIECES)
+        plan = plan_encoder_batches([example.words.piece_count for example in examples], most=MOST_PIECES)
         ordered = [[examples[place] for place in places] for places in plan]
         batches = [self._batch(some, device) for some in ordered]
         golds = [torch.from_numpy(gold_words(some)).to(device) for some in ordered]

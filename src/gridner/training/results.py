@@ -13,18 +13,17 @@ from typing import Any
 
 from gridner.errors import Notes
 from gridner.files import write_text, write_whole
+from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.model_card import card_of
-from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import (
+from gridner.inference.part_evaluation import (
     AnnotatedPart,
-    CachedEngine,
     evaluate_part,
     predict_part,
     predictions_jsonl,
     selection_score,
-    tune_and_calibrate,
-    tune_decoding,
 )
+from gridner.inference.recognizer import Recognizer
+from gridner.inference.tuning import tune_and_calibrate, tune_decoding
 from gridner.model.toe import Toe
 from gridner.model.trained import TrainedModel, recognizer_of
 from gridner.scoring.evaluation import ALL, DISCONTINUOUS, Evaluation, Score

@@ -21,9 +21,9 @@ from gridner.config import TrainConfig
 from gridner.corpus.gazetteer import Lexicon, names_of
 from gridner.corpus.splits import Corpus
 from gridner.errors import Notes, UsageError
-from gridner.inference.batches import PieceTokenizer
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.model_card import versions
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.toe import Toe
 from gridner.model.trained import TrainedModel
 from gridner.tagging.tags import TagScheme

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, Window
+from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, ScoredWindow
 from gridner.text.sentences import Sentence
 
 LEAST = 0.02  # probability of a tag that is worth a cell
@@ -20,7 +20,7 @@ def grids(
     found: list[list[dict[str, Any]]] = [[] for _ in sentences]
     for start in range(0, len(sentences), SENTENCES_PER_BATCH):
         some = sentences[start : start + SENTENCES_PER_BATCH]
-        for window in sorted(recognizer.windows(some), key=lambda one: (one.sentence, one.words.start)):
+        for window in sorted(recognizer.score_windows(some), key=lambda one: (one.sentence, one.words.start)):
             each()
             grid = window_grid(recognizer, some[window.sentence], window)
             if grid is not None:
@@ -28,7 +28,7 @@ def grids(
     return found
 
 
-def window_grid(recognizer: Recognizer, sentence: Sentence, window: Window) -> dict[str, Any] | None:
+def window_grid(recognizer: Recognizer, sentence: Sentence, window: ScoredWindow) -> dict[str, Any] | None:
     """Return a window of a sentence as plain data; None if no tag is worth a cell and nothing is decoded.
 
     It has the words, for each tag the cells [row, column, probability], and the mentions: type, words, score.
@@ -42,7 +42,7 @@ def window_grid(recognizer: Recognizer, sentence: Sentence, window: Window) -> d
             for row, column, value in zip(rows, columns, values, strict=True)
         ]
     mentions = [
-        [mention.type, list(window.mention(mention).words), recognizer.calibration(mention.score or 0.0)]
+        [mention.type, list(window.in_window(mention).words), recognizer.calibration(mention.score or 0.0)]
         for mention in recognizer.decode(window).mentions
     ]
     if not mentions and not any(tags.values()):
