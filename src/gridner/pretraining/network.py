@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from gridner.errors import Notes, UsageError
@@ -112,5 +113,8 @@ def save_encoder(start: Start, folder: Path) -> None:
     for name, value in start.settings.items():
         if "dropout" in name:
             setattr(model.config, name, value)
-    with quiet():
-        model.save_pretrained(str(folder))
+    try:
+        with quiet():
+            model.save_pretrained(str(folder))
+    except SafetensorError as error:  # a full disk, among others
+        raise OSError(str(error)) from None

@@ -153,7 +153,7 @@ def _write(
     different = int((counts > 0).sum())
     if different < FEWEST:
         raise UsageError(
-            f"{sources[0].path}: {different} different pieces among {counts.sum():,}; expected running text"
+            f"{sources[0].path}: {counts.sum():,} pieces, but only {different} different; expected running text"
         )
     return {
         "width": width,

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 
-from gridner.errors import Notes, OutputError, UsageError
+from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.files import write_text, write_whole
 from gridner.inference.model_card import versions
 from gridner.model.encoder_files import encoder_path
@@ -33,7 +33,7 @@ from gridner.pretraining.vocabulary import chosen_pieces, with_pieces
 from gridner.training.cpu import flush_denormals
 from gridner.training.initialization import device_of, precision_of
 from gridner.training.interruption import Stop
-from gridner.training.snapshot import State, differences
+from gridner.training.snapshot import STATE, State, differences
 from gridner.training.task import SNAPSHOT, SPARE, alone, prepare
 
 ABOUT = "pretraining.json"
@@ -69,6 +69,9 @@ def pretrain(
     try:
         with alone(task.output) if first else nullcontext(), flush_denormals(device):
             return _pretrain(task, device, texts, identity, resume=resume, watcher=watcher, notes=notes)
+    except (FormatError, UsageError):
+        _forget_unstarted(task.output)
+        raise
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
             raise UsageError(
@@ -242,16 +245,25 @@ def _finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Map
     return facts
 
 
+def _forget_unstarted(output: Path) -> None:
+    """Remove the folder of a run that was refused before its first snapshot, so that it can be used again."""
+    if (output / SNAPSHOT).is_dir() and not (output / SNAPSHOT / STATE).exists():
+        shutil.rmtree(output / SNAPSHOT, ignore_errors=True)
+        with suppress(OSError):  # there is something else in it
+            output.rmdir()
+
+
 def _finish(task: Task, start: Start, state: State, facts: dict[str, Any]) -> None:
     """Write the encoder, its card and its curve; the snapshot and the pieces of the text go last."""
     output = task.output
-    try:
-        save_encoder(start, output)
-    except OSError as error:
-        raise OutputError(f"{output}: cannot be written ({error.strerror or error})") from None
-    _write(output / "log.csv", _csv(state.history))
-    draw_perplexity(state.history, output / "curve.png")
-    _write(output / "README.md", pretraining_card(facts))
+
+    def write(part: Path) -> None:
+        save_encoder(start, part)
+        draw_perplexity(state.history, part / "curve.png")
+        write_text(part / "log.csv", _csv(state.history))
+        write_text(part / "README.md", pretraining_card(facts))
+
+    write_whole(output, write, folder=True, force=True)
     _write(output / ABOUT, json.dumps(facts, indent=1))
     shutil.rmtree(output / SNAPSHOT)
 
