@@ -498,7 +498,7 @@ def test_a_type_that_train_does_not_have_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"precision": "bf16"}, "train.precision is bf16, expected auto or fp32 on cpu"),
+        ({"precision": "fp16"}, "train.precision is fp16, expected auto or fp32 on cpu"),
         ({"device": "mps"}, "device is mps"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -53,6 +53,10 @@ def pretrain(
         typer.Option("--licence", help="A note on the text's licence for the card; can be given again."),
     ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16", "fp16"],
+        typer.Option(help="fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32."),
+    ] = "auto",
     snapshot_minutes: Annotated[float, typer.Option(help="Minutes between two snapshots.")] = 10.0,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
 ) -> None:
@@ -97,6 +101,7 @@ def pretrain(
         ),
         licences=licence or [],
         device=device,
+        precision=precision,
         command=command,
     )
     main = is_main_process()

@@ -123,7 +123,8 @@ class TrainConfig:
     keep_epochs: bool = False  # keep the model of every epoch, in epochs/1, epochs/2 …, beside the best
     snapshot_minutes: Positive = 5.0
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"  # auto: bf16 on a GPU that has it, else fp32
+    # auto: bf16 on a GPU that has it, else fp32. On a processor with bf16 instructions, bf16 is up to twice as fast.
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

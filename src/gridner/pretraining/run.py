@@ -31,7 +31,7 @@ from gridner.pretraining.shuffling import Order, groups_of
 from gridner.pretraining.text import Source, fingerprint
 from gridner.pretraining.vocabulary import chosen_pieces, with_pieces
 from gridner.training.cpu import flush_denormals
-from gridner.training.initialization import device_of, precision_of
+from gridner.training.device import device_of, precision_of
 from gridner.training.interruption import Stop
 from gridner.training.snapshot import STATE, State, differences
 from gridner.training.task import SNAPSHOT, SPARE, alone, prepare
@@ -222,7 +222,9 @@ def _identity(task: Task, texts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     settings = {name: value for name, value in asdict(task.settings).items() if name not in FREE}
     sources = {f"{number} {text['name']}": f"{text['sha256']} × {text['weight']}" for number, text in enumerate(texts)}
     identity: dict[str, Any] = json.loads(
-        json.dumps({"encoder": digest.hexdigest(), "sources": sources, "settings": settings})
+        json.dumps(
+            {"encoder": digest.hexdigest(), "sources": sources, "settings": settings, "precision": task.precision}
+        )
     )
     return identity
 

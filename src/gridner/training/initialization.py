@@ -11,7 +11,7 @@ import torch
 
 from gridner.config import Config
 from gridner.corpus.gazetteer import Lexicon
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes
 from gridner.inference.checkpoint import check_same_sizes
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.build import build
@@ -120,24 +120,3 @@ def _same_labels(before: TagScheme, after: TagScheme, groups: Pairs) -> Pairs:
     links = [tag for tag in LINK_TAGS if tag in after.channels]
     paired = [(after.channels[tag].start + a, before.channels[tag].start + b) for tag in links for a, b in groups]
     return list(dict.fromkeys((*found, *paired)))
-
-
-def precision_of(wanted: str, device: torch.device) -> str:
-    """What Accelerate is to use. On the CPU fp32 is the only safe choice; some processors die of bf16."""
-    if device.type != "cuda":
-        if wanted not in ("auto", "fp32"):
-            raise UsageError(f"train.precision is {wanted}, expected auto or fp32 on {device.type}")
-        return "no"
-    if wanted == "auto":
-        return "bf16" if torch.cuda.is_bf16_supported() else "no"
-    return "no" if wanted == "fp32" else wanted
-
-
-def device_of(wanted: str) -> torch.device:
-    """The device that is asked for, if it is there."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if wanted == "auto":
-        return torch.device(next(name for name, is_there in there.items() if is_there))
-    if not there[wanted]:
-        raise UsageError(f"train.device is {wanted}, expected auto or cpu: torch finds none here")
-    return torch.device(wanted)

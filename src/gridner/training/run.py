@@ -29,8 +29,9 @@ from gridner.model.trained import TrainedModel
 from gridner.tagging.tags import TagScheme
 from gridner.training.cpu import flush_denormals
 from gridner.training.data import Example, TrainingSet, examples_of
+from gridner.training.device import device_of, precision_of
 from gridner.training.examine import feedback_health, settle_candidates
-from gridner.training.initialization import Start, continued, device_of, fresh, precision_of
+from gridner.training.initialization import Start, continued, fresh
 from gridner.training.interruption import Stop
 from gridner.training.loop import Loop, Watcher
 from gridner.training.objective import Objective
