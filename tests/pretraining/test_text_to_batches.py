@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from gridner.errors import Notes
-from gridner.inference.batches import PieceTokenizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.pretraining.masking import masking_of
 from gridner.pretraining.rows import Rows, frame_of, inside_bit, made_rows
 from gridner.pretraining.shuffling import Order, groups_of

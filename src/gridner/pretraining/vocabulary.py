@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from gridner.errors import Notes, OutputError, UsageError
-from gridner.inference.batches import PieceTokenizer
+from gridner.inference.word_pieces import PieceTokenizer
 from gridner.pretraining.network import Start
 from gridner.pretraining.rows import inside_bit, pieces_of
 from gridner.pretraining.text import Source
