@@ -12,7 +12,7 @@ from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import EXPORTED, read_checkpoint
 from gridner.inference.loading import load
 from gridner.model.trained import TrainedModel
-from gridner.training import Task, train
+from gridner.training import TrainingTask, train_once
 from support.command import gridner
 from support.small import documents, part, tiny_config
 
@@ -22,8 +22,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Exported after a short training, with names, and with settings that suit nothing."""
     folder = tmp_path_factory.mktemp("tuned")
     config = tiny_config(tune_thresholds=False, calibrate=False)
-    task = Task(config=config, train=part(), dev=part(), output=folder / "m", command="gridner train …", own_names=True)
-    train(task, seed=1)
+    task = TrainingTask(
+        config=config, train=part(), dev=part(), output=folder / "m", command="gridner train …", own_names=True
+    )
+    train_once(task, seed=1)
     trained = TrainedModel.load(folder / "m")
     decoding = replace(config.decoding, link_threshold=0.95, end_threshold=0.95, name_bonus=0.1)
     config = replace(trained.checkpoint.config, decoding=decoding)

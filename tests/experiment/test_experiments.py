@@ -22,7 +22,7 @@ from gridner.experiment.variants import changed
 from gridner.formats import write
 from gridner.scoring.evaluation import evaluate
 from gridner.training.interruption import Stopped
-from gridner.training.task import Task, alone
+from gridner.training.task import TrainingTask, alone
 from support.small import documents, tiny_config
 
 
@@ -82,14 +82,14 @@ def test_systems_that_are_given_stand_for_rows_of_the_ablation(tmp_path: Path) -
 
 
 def test_a_run_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = gridner.training.run.train
+    train = gridner.training.run.train_once
 
     def failing(task: object, *, seed: int, **options: object) -> object:
         if seed == 1:
             raise RuntimeError("out of\nmemory")
         return train(task, seed=seed, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(gridner.training.run, "train", failing)
+    monkeypatch.setattr(gridner.training.run, "train_once", failing)
     some = study(tmp_path, seeds=(1, 2))
     text = run_experiment("comparison", some)
     assert some.failures == {"toe/seed-1": "RuntimeError: out of memory", "w2ner/seed-1": "RuntimeError: out of memory"}
@@ -101,7 +101,7 @@ def test_where_every_run_fails_nothing_is_written(tmp_path: Path, monkeypatch: p
     def failing(*_: object, **__: object) -> object:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr(gridner.training.run, "train", failing)
+    monkeypatch.setattr(gridner.training.run, "train_once", failing)
     (tmp_path / "comparison.md").write_text("as it was")
     for name in ("comparison", "search", "overlap"):
         some = study(tmp_path)
@@ -116,14 +116,14 @@ def test_where_every_run_fails_nothing_is_written(tmp_path: Path, monkeypatch: p
 
 
 def test_what_fails_in_one_experiment_is_no_matter_of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = gridner.training.run.train
+    train = gridner.training.run.train_once
 
-    def failing(task: Task, **options: object) -> object:
+    def failing(task: TrainingTask, **options: object) -> object:
         if "rounds-1" in str(task.output):
             raise RuntimeError("out of memory")
         return train(task, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(gridner.training.run, "train", failing)
+    monkeypatch.setattr(gridner.training.run, "train_once", failing)
     (tmp_path / "ablation.md").write_text("as it was")
     some = study(tmp_path, rows=["TOE", "rounds-1"])
     assert "Failed" not in run_experiment("comparison", some)
@@ -150,7 +150,7 @@ def test_decoding_that_fails_does_not_take_the_others_with_it(tmp_path: Path, mo
         raise RuntimeError("out of memory")
 
     run_experiment("comparison", study(tmp_path, rows=["TOE"]))
-    monkeypatch.setattr("gridner.experiment.kept_predictions.predictions", failing)
+    monkeypatch.setattr("gridner.experiment.kept_predictions.predict_part", failing)
     some = study(tmp_path, rows=["best", "k-1"])
     run_experiment("ablation", some)
     assert some.failures == {"k-1/seed-1": "RuntimeError: out of memory"}
@@ -274,7 +274,7 @@ def test_a_wish_to_stop_is_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def stopping(*_: object, **__: object) -> object:
         raise Stopped
 
-    monkeypatch.setattr(gridner.training.run, "train", stopping)
+    monkeypatch.setattr(gridner.training.run, "train_once", stopping)
     some = study(tmp_path)
     with pytest.raises(Stopped):
         run_experiment("comparison", some)
@@ -448,7 +448,7 @@ def test_what_is_finished_is_shown_whatever_ends_the_rest(data: Path, tmp_path: 
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gridner.training.run, "train", stopping)
+        patch.setattr(gridner.training.run, "train_once", stopping)
         call = [
             "experiment",
             "statistics",

@@ -9,7 +9,7 @@ import transformers
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from gridner.pretraining import Settings, Task
+from gridner.pretraining import PretrainingTask, Settings
 from gridner.pretraining.text import Source
 
 WORDS = [f"{a}{b}" for a in ("pa", "fe", "na", "ra", "si") for b in ("in", "ver", "sea", "sh", "gn", "me")]
@@ -51,14 +51,14 @@ def text(path: Path, *, lines: int = 300, seed: int = 0) -> Path:
     return path
 
 
-def task(folder: Path, output: str = "out", **changes: Any) -> Task:
+def task(folder: Path, output: str = "out", **changes: Any) -> PretrainingTask:
     folder.mkdir(exist_ok=True)
     model, words = folder / "encoder", folder / "text.txt"
     if not model.exists():
         encoder(model)
         text(words)
     settings = {"steps": 12, "length": 32, "batch": 8, "micro_batch": 4, "rate": 3e-3, "looks": 3} | changes
-    return Task(
+    return PretrainingTask(
         encoder=str(model), sources=[Source(words)], output=folder / output, settings=Settings(**settings), device="cpu"
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from safetensors.numpy import load_file
 
 from gridner.inference.checkpoint import WEIGHTS
-from gridner.training import Task
+from gridner.training import TrainingTask
 from gridner.training.snapshot import State
 from support.small import part, tiny_config
 
@@ -33,8 +33,10 @@ class Watch:
         pass
 
 
-def task(output: Path, **settings: object) -> Task:
-    return Task(config=tiny_config(**settings), train=part(), dev=part(), output=output, command="gridner train …")
+def task(output: Path, **settings: object) -> TrainingTask:
+    return TrainingTask(
+        config=tiny_config(**settings), train=part(), dev=part(), output=output, command="gridner train …"
+    )
 
 
 def weights(folder: Path) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ from gridner.config import read_config
 from gridner.corpus.splits import part_of
 from gridner.errors import Notes
 from gridner.formats import read
-from gridner.training import Task, train
+from gridner.training import TrainingTask, train_once
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_the_examples_are_learned_by_heart(tmp_path: Path) -> None:
     config = read_config("tiny", ["train.device=cpu"])
     part = part_of(read(EXAMPLES), notes=Notes(), name="train")
-    facts = train(Task(config=config, train=part, dev=part, output=tmp_path / "model"))
+    facts = train_once(TrainingTask(config=config, train=part, dev=part, output=tmp_path / "model"))
     exact = facts["scores"]["dev"]["exact"]
     assert exact["all"]["f1"] == 1
     assert exact["discontinuous"]["tp"] > 30

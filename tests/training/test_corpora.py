@@ -20,7 +20,7 @@ from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.loading import load
 from gridner.model.trained import TrainedModel
 from gridner.tagging.tags import TagScheme, TypeGroup
-from gridner.training import Task, train
+from gridner.training import TrainingTask, train_once
 from gridner.training.data import TrainingSet, examples_of
 from gridner.training.examine import settle_candidates
 from gridner.training.initialization import fresh
@@ -52,15 +52,19 @@ LOSSES = [1.1323, 1.09707]  # of one corpus, as they were before there were grou
 W2NER: dict[str, object] = {"architecture": "w2ner", "trem": False, "tags": "NNW+THW"}
 
 
-def joint(output: Path, *, model: dict[str, object] | None = None, **settings: object) -> Task:
+def joint(output: Path, *, model: dict[str, object] | None = None, **settings: object) -> TrainingTask:
     other = Corpus("drugs", drugs(), drugs(), drugs())
-    return Task(config=config(model, **settings), train=part(), dev=part(), name="signs", more=(other,), output=output)
+    return TrainingTask(
+        config=config(model, **settings), train=part(), dev=part(), name="signs", more=(other,), output=output
+    )
 
 
 def test_one_corpus_has_the_files_and_tensors_that_it_always_had(tmp_path: Path) -> None:
-    task = Task(config=config({"candidates": True}), train=part(), dev=part(), test=part(), output=tmp_path / "m")
+    task = TrainingTask(
+        config=config({"candidates": True}), train=part(), dev=part(), test=part(), output=tmp_path / "m"
+    )
     assert task.scheme == TagScheme(("Sign",))
-    train(task)
+    train_once(task)
     assert {path.name for path in (tmp_path / "m").iterdir()} == {
         *("README.md", "curves.png", "dev.jsonl", "gridner.json", "log.csv", "model.safetensors", "test.jsonl"),
         "tokenizer.json",
@@ -117,17 +121,17 @@ def test_a_type_keeps_its_score_when_a_corpus_without_it_is_added(model: dict[st
     )
     settings = {"epochs": 50, "rate": 5e-3, "batch_size": 4}
     sure = {**model, "width": 32, "word_dropout": 0.0, "grid_dropout": 0.0, "predictor_dropout": 0.0}
-    alone = Task(config=config(sure, **settings), train=part(), dev=part(), output=tmp_path / "alone")
+    alone = TrainingTask(config=config(sure, **settings), train=part(), dev=part(), output=tmp_path / "alone")
     both = replace(alone, name="signs", more=(Corpus("drugs", other, other),), output=tmp_path / "both")
-    before = train(alone)["scores"]["dev"]["exact"]["all"]["f1"]
-    after = train(both)["scores"]
+    before = train_once(alone)["scores"]["dev"]["exact"]["all"]["f1"]
+    after = train_once(both)["scores"]
     assert before > 0.9
     assert after["dev-signs"]["exact"]["all"]["f1"] >= before - 0.1
     assert after["dev-drugs"]["exact"]["all"]["f1"] > 0.9
 
 
 def test_every_corpus_has_its_scores_its_files_and_its_place_in_the_card(tmp_path: Path) -> None:
-    facts = train(joint(tmp_path / "m", tune_thresholds=True))
+    facts = train_once(joint(tmp_path / "m", tune_thresholds=True))
     assert list(facts["scores"]) == ["dev-signs", "dev-drugs", "test-drugs"]
     names = {path.name for path in (tmp_path / "m").iterdir()}
     assert {"dev-signs.jsonl", "dev-drugs.jsonl", "test-drugs.jsonl"} <= names
@@ -154,8 +158,8 @@ def test_every_corpus_has_its_scores_its_files_and_its_place_in_the_card(tmp_pat
 
 def test_a_run_of_several_corpora_goes_on_only_with_the_same(tmp_path: Path) -> None:
     task = joint(tmp_path / "m")
-    train(task)
-    train(replace(task, output=tmp_path / "again"))
+    train_once(task)
+    train_once(replace(task, output=tmp_path / "again"))
     assert weights(tmp_path / "m") == weights(tmp_path / "again")
     other = task.more[0]
     swapped = replace(
@@ -167,9 +171,9 @@ def test_a_run_of_several_corpora_goes_on_only_with_the_same(tmp_path: Path) -> 
         more=(replace(other, name="signs", train=task.train, dev=task.dev, test=None),),
     )
     with pytest.raises(OutputError, match=r"data\.corpora"):
-        train(swapped, resume=True)
+        train_once(swapped, resume=True)
     with pytest.raises(OutputError, match=r"data\.weights"):
-        train(replace(task, weight=2.0), resume=True)
+        train_once(replace(task, weight=2.0), resume=True)
 
 
 def test_a_weight_says_how_often_an_epoch_sees_a_corpus() -> None:
@@ -213,7 +217,7 @@ def test_names_are_judged_by_the_corpora_that_mark_their_type(tmp_path: Path) ->
         joint(tmp_path / "m", epochs=1), own_names=True, lexicon=Lexicon([("Place", ["here"]), ("Drug", ["insulin"])])
     )
     notes = Notes()
-    train(task, notes=notes)
+    train_once(task, notes=notes)
     kept = list(read_checkpoint(tmp_path / "m")[0].lexicon)
     assert ("Drug", ["aspirin"]) in kept
     assert ("Sign", ["nausea"]) in kept
@@ -221,14 +225,14 @@ def test_names_are_judged_by_the_corpora_that_mark_their_type(tmp_path: Path) ->
 
 
 def test_what_belongs_to_a_label_goes_on_with_its_name(tmp_path: Path) -> None:
-    train(joint(tmp_path / "old", model={"candidates": True}, epochs=1))
+    train_once(joint(tmp_path / "old", model={"candidates": True}, epochs=1))
     still = {"rate": 1e-12, "encoder_rate": 1e-12, "epochs": 1}
     other = replace(joint(tmp_path / "new", model={"candidates": True}, **still), init=tmp_path / "old")
     first = Corpus("signs", part(), part())
     turned = replace(other, name="drugs", train=drugs(), dev=drugs(), more=(first,))
-    train(turned)
+    train_once(turned)
     one = replace(other, name="", output=tmp_path / "one", more=())
-    train(one)
+    train_once(one)
     old, new, alone = (TrainedModel.load(tmp_path / name) for name in ("old", "new", "one"))
     before = old.checkpoint.scheme.labels
     assert new.checkpoint.scheme.labels[:2] == ("NNW@drugs", "NNW@signs")
@@ -242,8 +246,8 @@ def test_what_belongs_to_a_label_goes_on_with_its_name(tmp_path: Path) -> None:
 
 
 def test_links_without_a_group_start_those_of_every_group(tmp_path: Path) -> None:
-    train(replace(joint(tmp_path / "old", epochs=1), more=(), name=""))
-    train(replace(joint(tmp_path / "new", epochs=1, rate=1e-12, encoder_rate=1e-12), init=tmp_path / "old"))
+    train_once(replace(joint(tmp_path / "old", epochs=1), more=(), name=""))
+    train_once(replace(joint(tmp_path / "new", epochs=1, rate=1e-12, encoder_rate=1e-12), init=tmp_path / "old"))
     old, new = (TrainedModel.load(tmp_path / name).model.predictor.grid_out.weight for name in ("old", "new"))
     assert new[:2].allclose(old[:1], atol=1e-6)
     assert new[2:4].allclose(old[1:2], atol=1e-6)

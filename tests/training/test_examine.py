@@ -13,7 +13,7 @@ from gridner.model.toe import Toe
 from gridner.model.trained import TorchEngine, TrainedModel
 from gridner.model.trem import Residual
 from gridner.tagging.tags import TagScheme
-from gridner.training import Task, train
+from gridner.training import TrainingTask, train_once
 from gridner.training.data import Example, examples_of
 from gridner.training.examine import settle_candidates
 from gridner.training.initialization import Start, fresh
@@ -34,7 +34,9 @@ def log(folder: Path) -> list[dict[str, str]]:
 @pytest.mark.parametrize(("residual", "alive"), [("words", True), ("tags", False)])
 def test_words_of_later_rounds_differ_from_each_other(tmp_path: Path, residual: Residual, alive: bool) -> None:
     """With the residual on the tags they become nearly one vector: what this test is to catch."""
-    train(Task(config=config(residual=residual, width=64), train=part(), dev=part(), output=tmp_path / "m"))
+    train_once(
+        TrainingTask(config=config(residual=residual, width=64), train=part(), dev=part(), output=tmp_path / "m")
+    )
     row = log(tmp_path / "m")[-1]
     first, *later = (float(row[f"variance round {number}"]) for number in (1, 2, 3))
     assert (min(later) >= first / 2) == alive
@@ -68,7 +70,7 @@ def test_as_many_entity_words_are_candidates_as_asked_for(recall: float) -> None
 def test_a_network_learns_with_candidates_and_keeps_what_was_chosen(tmp_path: Path) -> None:
     settings = config(candidates=True)
     settings = replace(settings, train=replace(settings.train, epochs=4))
-    train(Task(config=settings, train=part(), dev=part(), output=tmp_path / "m"))
+    train_once(TrainingTask(config=settings, train=part(), dev=part(), output=tmp_path / "m"))
     row = log(tmp_path / "m")[-1]
     assert float(row["candidate recall"]) == 1  # 0.998 of few words is all
     assert float(row["loss"]) < float(log(tmp_path / "m")[0]["loss"])

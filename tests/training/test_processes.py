@@ -17,13 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 from support.small import tiny_config
 from support.training import Watch, task
-from gridner.training import train
+from gridner.training import train_once
 
 config = tiny_config(epochs=5, batch_size=2, cells=60)
 still = replace(config.model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
 watch = Watch()
 folder = Path(sys.argv[1])
-train(replace(task(folder / "model"), config=replace(config, model=still)), watcher=watch)
+train_once(replace(task(folder / "model"), config=replace(config, model=still)), watcher=watch)
 if watch.losses:
     (folder / "losses.json").write_text(json.dumps(watch.losses))
 """
@@ -38,14 +38,14 @@ def threads():  # after those of the training, so what is left then is left whil
     (folder / f"threads-{os.environ['RANK']}").write_text("".join(names))
 
 from support.training import Watch, task
-from gridner.training import train
+from gridner.training import train_once
 from gridner.training.interruption import Stopped
 
 folder, at = Path(sys.argv[1]), int(sys.argv[2])
 resume = at == 0
 watch = Watch(at, lambda: os.kill(os.getpid(), signal.SIGTERM))
 try:
-    train(task(folder / "model"), watcher=watch, resume=resume)
+    train_once(task(folder / "model"), watcher=watch, resume=resume)
 except Stopped:
     (folder / f"stopped-{os.environ['RANK']}").write_text("")
 """

@@ -24,7 +24,7 @@ from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import ABOUT, WEIGHTS, read_checkpoint
 from gridner.model.trained import TrainedModel
 from gridner.scoring.significance import spread
-from gridner.training import train
+from gridner.training import train_once
 from gridner.training.interruption import Stopped
 from gridner.training.loop import _set_rates
 from gridner.training.many_runs import folds_of, hold_out, summary, train_all
@@ -34,7 +34,7 @@ from support.training import Watch, task, weights
 
 
 def test_a_model_directory_has_all_that_belongs_to_it(tmp_path: Path) -> None:
-    facts = train(replace(task(tmp_path / "m"), test=part(3)), seed=4)
+    facts = train_once(replace(task(tmp_path / "m"), test=part(3)), seed=4)
     names = {path.name for path in (tmp_path / "m").iterdir()}
     assert names == {ABOUT, WEIGHTS, "tokenizer.json", "README.md", "log.csv", "curves.png", "dev.jsonl", "test.jsonl"}
     card = (tmp_path / "m" / "README.md").read_text()
@@ -57,7 +57,7 @@ def test_a_model_directory_has_all_that_belongs_to_it(tmp_path: Path) -> None:
 
 
 def test_predictions_that_were_kept_are_those_of_the_saved_model(tmp_path: Path) -> None:
-    facts = train(task(tmp_path / "m", epochs=30, batch_size=1, rate=1e-2, tune_thresholds=True))
+    facts = train_once(task(tmp_path / "m", epochs=30, batch_size=1, rate=1e-2, tune_thresholds=True))
     assert facts["scores"]["dev"]["exact"]["all"]["tp"]
     texts = tmp_path / "texts"
     texts.mkdir()
@@ -72,15 +72,15 @@ def test_predictions_that_were_kept_are_those_of_the_saved_model(tmp_path: Path)
 def test_a_bonus_for_names_is_chosen_unless_there_is_to_be_none(tmp_path: Path, bonus: float) -> None:
     plain = task(tmp_path / "m", epochs=1, tune_thresholds=True)
     config = replace(plain.config, decoding=replace(plain.config.decoding, name_bonus=bonus))
-    train(replace(plain, config=config, own_names=True))
+    train_once(replace(plain, config=config, own_names=True))
     checkpoint = TrainedModel.load(tmp_path / "m").checkpoint
     assert checkpoint.lexicon
     assert (checkpoint.config.decoding.name_bonus > 0) == (bonus > 0)
 
 
 def test_the_model_of_every_epoch_may_be_kept(tmp_path: Path) -> None:
-    facts = train(task(tmp_path / "kept", keep_epochs=True, epochs=3))
-    train(task(tmp_path / "plain", epochs=3))
+    facts = train_once(task(tmp_path / "kept", keep_epochs=True, epochs=3))
+    train_once(task(tmp_path / "plain", epochs=3))
     kept = tmp_path / "kept" / "epochs"
     assert sorted(path.name for path in kept.iterdir()) == ["1", "2", "3"]
     assert weights(kept / str(facts["best_epoch"])) == weights(tmp_path / "kept") == weights(tmp_path / "plain")
@@ -90,22 +90,22 @@ def test_the_model_of_every_epoch_may_be_kept(tmp_path: Path) -> None:
 
 def test_a_seed_fixes_everything(tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        train(task(tmp_path / name, coordinations=0.5), seed=seed)
+        train_once(task(tmp_path / name, coordinations=0.5), seed=seed)
     assert weights(tmp_path / "a") == weights(tmp_path / "b")
     assert weights(tmp_path / "a") != weights(tmp_path / "c")
 
 
 @pytest.mark.parametrize("at", [1, 3, 4, 5, 8])  # 4 steps an epoch: within it, at its end, at the very end
 def test_a_run_that_was_stopped_ends_like_one_that_was_not(tmp_path: Path, at: int) -> None:
-    train(task(tmp_path / "whole"))
+    train_once(task(tmp_path / "whole"))
     watch = Watch(at, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(Stopped):
-        train(task(tmp_path / "stopped"), watcher=watch)
+        train_once(task(tmp_path / "stopped"), watcher=watch)
     assert len(watch.losses) == at
     with pytest.raises(FormatError, match="has not ended"):
         TrainedModel.load(tmp_path / "stopped")
     again = Watch()
-    train(task(tmp_path / "stopped"), resume=True, watcher=again)
+    train_once(task(tmp_path / "stopped"), resume=True, watcher=again)
     assert (watch.began, again.began) == (0, at)
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
     assert (tmp_path / "stopped" / "dev.jsonl").read_text() == (tmp_path / "whole" / "dev.jsonl").read_text()
@@ -115,16 +115,17 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from support.training import Watch, task
-from gridner.training import train
+from gridner.training import train_once
 at = int(sys.argv[2])
-train(task(Path(sys.argv[1]), snapshot_minutes=1e-9), watcher=Watch(at, lambda: os.kill(os.getpid(), signal.SIGKILL)))
+watch = Watch(at, lambda: os.kill(os.getpid(), signal.SIGKILL))
+train_once(task(Path(sys.argv[1]), snapshot_minutes=1e-9), watcher=watch)
 """
 
 
 @pytest.mark.parametrize("at", [1, 4, 6])
 def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, at: int) -> None:
     """Killed without a word: what counts is what the disk has. Snapshots are written after every step."""
-    train(task(tmp_path / "whole"))
+    train_once(task(tmp_path / "whole"))
     places = os.pathsep.join(map(str, (Path(__file__).parent, Path(__file__).parents[1])))
     command = [sys.executable, "-c", KILLED, str(tmp_path / "killed"), str(at)]
     done = subprocess.run(
@@ -132,37 +133,37 @@ def test_a_run_that_was_killed_ends_like_one_that_was_not(tmp_path: Path, at: in
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     watch = Watch()
-    train(task(tmp_path / "killed"), resume=True, watcher=watch)
+    train_once(task(tmp_path / "killed"), resume=True, watcher=watch)
     assert len(watch.losses) == 8 - at + 1  # the step in which it died is done again
     assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
 
 
 def test_a_run_that_is_done_is_not_done_again(tmp_path: Path) -> None:
-    first = train(task(tmp_path / "m"))
+    first = train_once(task(tmp_path / "m"))
     watch = Watch()
-    assert train(task(tmp_path / "m"), resume=True, watcher=watch) == first
+    assert train_once(task(tmp_path / "m"), resume=True, watcher=watch) == first
     assert not watch.losses
 
 
 def test_only_the_same_run_is_gone_on_with(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
-        train(task(tmp_path / "m"), watcher=Watch(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+        train_once(task(tmp_path / "m"), watcher=Watch(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
     with pytest.raises(OutputError, match="exists and is not empty"):
-        train(task(tmp_path / "m"))
+        train_once(task(tmp_path / "m"))
     with pytest.raises(FormatError, match=r"of a run with train.rate 0.001 \(here 0.5\), expected the same"):
-        train(task(tmp_path / "m", rate=0.5), resume=True)
+        train_once(task(tmp_path / "m", rate=0.5), resume=True)
     with pytest.raises(FormatError, match=r"of a run with data.train \w+ \(here \w+\), expected the same"):
-        train(replace(task(tmp_path / "m"), train=part(4)), resume=True)
-    train(task(tmp_path / "m", snapshot_minutes=3.0), resume=True)
+        train_once(replace(task(tmp_path / "m"), train=part(4)), resume=True)
+    train_once(task(tmp_path / "m", snapshot_minutes=3.0), resume=True)
     with pytest.raises(OutputError, match=r"a finished run with seed 1 \(here 2\), expected a new folder"):
-        train(task(tmp_path / "m"), seed=2, resume=True)
+        train_once(task(tmp_path / "m"), seed=2, resume=True)
 
 
 def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("precious")
     for resume in (False, True):
         with pytest.raises(OutputError, match="not empty"):
-            train(task(tmp_path), resume=resume)
+            train_once(task(tmp_path), resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
@@ -176,16 +177,16 @@ def test_a_folder_that_another_process_trains_in_is_refused(tmp_path: Path) -> N
         assert other.stdout is not None
         assert other.stdout.readline() == "held\n"
         with pytest.raises(InUseError, match="model: another process trains there"):
-            train(task(tmp_path / "model", epochs=1))
+            train_once(task(tmp_path / "model", epochs=1))
         other.kill()  # the lock goes with it
-    train(task(tmp_path / "model", epochs=1))
+    train_once(task(tmp_path / "model", epochs=1))
     assert (tmp_path / "model" / WEIGHTS).is_file()
 
 
 def test_a_training_that_cannot_begin_leaves_no_folder(tmp_path: Path) -> None:
     some = task(tmp_path / "model", epochs=1)
     with pytest.raises(UsageError, match="encoder /nowhere"):
-        train(replace(some, config=replace(some.config, model=replace(some.config.model, encoder="/nowhere"))))
+        train_once(replace(some, config=replace(some.config, model=replace(some.config.model, encoder="/nowhere"))))
     assert not (tmp_path / "model").exists()
 
 
@@ -193,7 +194,7 @@ def test_a_place_that_cannot_be_written_is_found_before_the_first_step(tmp_path:
     (tmp_path / "file").write_text("")
     watch = Watch()
     with pytest.raises(OutputError, match="cannot be written"):
-        train(task(tmp_path / "file" / "model"), watcher=watch)
+        train_once(task(tmp_path / "file" / "model"), watcher=watch)
     assert not watch.losses
 
 
@@ -202,14 +203,14 @@ def test_a_full_disk_is_found_before_the_first_step(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
     watch = Watch()
     with pytest.raises(OutputError, match=r"0 MB are free, expected at least \d+ MB"):
-        train(task(tmp_path / "m"), watcher=watch)
+        train_once(task(tmp_path / "m"), watcher=watch)
     assert not watch.losses
 
 
 def test_the_best_epoch_may_be_chosen_by_discontinuous_entities_too(tmp_path: Path) -> None:
     rows = {}
     for best_by in ("all", "mean"):
-        train(task(tmp_path / best_by, epochs=6, best_by=best_by), seed=2)
+        train_once(task(tmp_path / best_by, epochs=6, best_by=best_by), seed=2)
         with open(tmp_path / best_by / "log.csv") as file:
             rows[best_by] = [(float(row["all F1"]), float(row["discontinuous F1"])) for row in csv.DictReader(file)]
     assert rows["all"] == rows["mean"]  # the training itself is the same
@@ -219,22 +220,22 @@ def test_the_best_epoch_may_be_chosen_by_discontinuous_entities_too(tmp_path: Pa
 
 
 def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:
-    good = train(task(tmp_path / "good", epochs=30, batch_size=1, rate=1e-2))
+    good = train_once(task(tmp_path / "good", epochs=30, batch_size=1, rate=1e-2))
     assert good["scores"]["dev"]["exact"]["all"]["f1"]
     still = task(tmp_path / "m", epochs=50, rate=1e-12, encoder_rate=1e-12, patience=2)
-    facts = train(replace(still, init=tmp_path / "good"))
+    facts = train_once(replace(still, init=tmp_path / "good"))
     assert (facts["epochs"], facts["best_epoch"]) == (3, 1)
 
 
 def test_while_nothing_is_found_the_last_epoch_is_the_best(tmp_path: Path) -> None:
-    facts = train(task(tmp_path / "m", epochs=4, rate=1e-12, encoder_rate=1e-12, patience=2))
+    facts = train_once(task(tmp_path / "m", epochs=4, rate=1e-12, encoder_rate=1e-12, patience=2))
     assert facts["scores"]["dev"]["exact"]["all"]["f1"] == 0
     assert (facts["epochs"], facts["best_epoch"]) == (4, 4)
 
 
 def test_scores_are_calibrated_on_dev_where_it_has_enough(tmp_path: Path) -> None:
     notes = Notes()
-    train(task(tmp_path / "few", epochs=1), notes=notes)
+    train_once(task(tmp_path / "few", epochs=1), notes=notes)
     assert notes["too few entities found on dev to calibrate scores"] == 1
     many = part_of(
         [replace(document, id=f"{document.id}-{copy}") for copy in range(8) for document in documents()],
@@ -242,8 +243,8 @@ def test_scores_are_calibrated_on_dev_where_it_has_enough(tmp_path: Path) -> Non
         name="dev",
     )
     settings = {"epochs": 30, "batch_size": 1, "rate": 1e-2}
-    facts = train(replace(task(tmp_path / "many", **settings), dev=many))
-    plain = train(replace(task(tmp_path / "plain", **settings, calibrate=False), dev=many))
+    facts = train_once(replace(task(tmp_path / "many", **settings), dev=many))
+    plain = train_once(replace(task(tmp_path / "plain", **settings, calibrate=False), dev=many))
     assert facts["scores"] == plain["scores"]
     assert sum(row["count"] for row in facts["reliability"]["calibrated"]) >= 50
     model = TrainedModel.load(tmp_path / "many")
@@ -254,8 +255,8 @@ def test_scores_are_calibrated_on_dev_where_it_has_enough(tmp_path: Path) -> Non
 
 
 def test_frozen_embeddings_stay_and_all_else_learns(tmp_path: Path) -> None:
-    train(task(tmp_path / "frozen", frozen_embeddings=True))
-    train(task(tmp_path / "still", rate=1e-30, encoder_rate=1e-30))
+    train_once(task(tmp_path / "frozen", frozen_embeddings=True))
+    train_once(task(tmp_path / "still", rate=1e-30, encoder_rate=1e-30))
     frozen, still = weights(tmp_path / "frozen"), weights(tmp_path / "still")
     same = {name for name in frozen if frozen[name] == still[name]}
     assert {name for name in same if "embeddings" in name} == {
@@ -271,7 +272,7 @@ def test_a_step_in_parts_is_the_step(tmp_path: Path) -> None:
         config = tiny_config(epochs=3, batch_size=6, cells=cells)
         still = replace(config.model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
         watch = Watch()
-        train(replace(task(tmp_path / str(cells)), config=replace(config, model=still)), watcher=watch)
+        train_once(replace(task(tmp_path / str(cells)), config=replace(config, model=still)), watcher=watch)
         losses.append(watch.losses)
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert losses[0][0] != losses[0][-1]
@@ -291,19 +292,19 @@ def test_rates_warm_up_and_fall_to_zero() -> None:
 
 def test_without_dev_the_last_epoch_counts(tmp_path: Path) -> None:
     notes = Notes()
-    facts = train(replace(task(tmp_path / "m", patience=1), dev=None), notes=notes)
+    facts = train_once(replace(task(tmp_path / "m", patience=1), dev=None), notes=notes)
     assert facts["best_epoch"] == 2
     assert notes.places("setting that needs dev, without effect") == ["train.calibrate", "train.patience"]
     assert facts["scores"] == {}
 
 
 def test_new_types_join_what_a_model_knows(tmp_path: Path) -> None:
-    train(task(tmp_path / "old", epochs=1))
+    train_once(task(tmp_path / "old", epochs=1))
     more = documents()
     more[4] = replace(more[4], entities=(Entity("Absence", more[5].entities[0].fragments),))
     wider = part_of(more, notes=Notes(), name="train")
     new = replace(task(tmp_path / "new", rate=1e-12, encoder_rate=1e-12), train=wider, dev=wider, init=tmp_path / "old")
-    train(new)
+    train_once(new)
     old_one, new_one = TrainedModel.load(tmp_path / "old"), TrainedModel.load(tmp_path / "new")
     assert new_one.checkpoint.types == ("Absence", "Sign")
     old, now = old_one.model.state_dict(), new_one.model.state_dict()
@@ -316,21 +317,23 @@ def test_new_types_join_what_a_model_knows(tmp_path: Path) -> None:
 
 
 def test_names_that_a_model_knows_stay_when_it_is_gone_on_from(tmp_path: Path) -> None:
-    train(replace(task(tmp_path / "old", epochs=1), own_names=True, lexicon=Lexicon([("Sign", ["sore", "throat"])])))
-    train(replace(task(tmp_path / "new", epochs=1), init=tmp_path / "old"))
+    train_once(
+        replace(task(tmp_path / "old", epochs=1), own_names=True, lexicon=Lexicon([("Sign", ["sore", "throat"])]))
+    )
+    train_once(replace(task(tmp_path / "new", epochs=1), init=tmp_path / "old"))
     before, after = (read_checkpoint(tmp_path / name)[0].lexicon for name in ("old", "new"))
     assert ("Sign", ["sore", "throat"]) in list(after)
     assert after == before
 
 
 def test_a_model_of_other_sizes_cannot_be_gone_on_from(tmp_path: Path) -> None:
-    train(task(tmp_path / "old", epochs=1))
+    train_once(task(tmp_path / "old", epochs=1))
     config = tiny_config()
     other = replace(config, model=replace(config.model, hidden=9))
     with pytest.raises(UsageError, match=r"has model\.hidden = 8, not 9"):
-        train(replace(task(tmp_path / "new"), config=other, init=tmp_path / "old"))
+        train_once(replace(task(tmp_path / "new"), config=other, init=tmp_path / "old"))
     with pytest.raises(FormatError, match="not a gridner model"):
-        train(replace(task(tmp_path / "new"), init=tmp_path))
+        train_once(replace(task(tmp_path / "new"), init=tmp_path))
 
 
 def test_a_cell_that_w2ner_cannot_learn_is_counted_once(tmp_path: Path) -> None:
@@ -341,7 +344,7 @@ def test_a_cell_that_w2ner_cannot_learn_is_counted_once(tmp_path: Path) -> None:
         notes, plain = Notes(), task(tmp_path / str(times), epochs=1, discontinuous_times=times)
         model = replace(plain.config.model, architecture="w2ner", trem=False, tags="NNW+THW")
         whole = part_of(some, notes=Notes(), name="train")
-        train(replace(plain, config=replace(plain.config, model=model), train=whole), notes=notes)
+        train_once(replace(plain, config=replace(plain.config, model=model), train=whole), notes=notes)
         counts.append(notes["cell with several tags, of which W2NER learns one"])
     assert counts[0] == counts[1] > 0
 
@@ -350,20 +353,20 @@ def test_the_w2ner_preset_trains(tmp_path: Path) -> None:
     config = tiny_config(epochs=25, batch_size=1, rate=1e-2)
     model = replace(config.model, architecture="w2ner", trem=False, tags="NNW+THW", width=32)
     still = replace(model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
-    facts = train(replace(task(tmp_path / "m"), config=replace(config, model=still)))
+    facts = train_once(replace(task(tmp_path / "m"), config=replace(config, model=still)))
     assert facts["scores"]["dev"]["exact"]["all"]["f1"] == 1
 
 
 def test_a_corpus_without_entities_is_refused(tmp_path: Path) -> None:
     bare = part_of([replace(document, entities=()) for document in documents()], notes=Notes(), name="train")
     with pytest.raises(UsageError, match="train: no entities in 6 documents"):
-        train(replace(task(tmp_path / "m"), train=bare))
+        train_once(replace(task(tmp_path / "m"), train=bare))
 
 
 def test_a_dev_corpus_without_entities_is_refused(tmp_path: Path) -> None:
     bare = part_of([replace(document, entities=()) for document in documents()], notes=Notes(), name="dev")
     with pytest.raises(UsageError, match="dev: no entities in 6 documents, expected some to choose by"):
-        train(replace(task(tmp_path / "m"), dev=bare))
+        train_once(replace(task(tmp_path / "m"), dev=bare))
 
 
 def test_a_type_that_a_split_leaves_train_without_is_counted(tmp_path: Path) -> None:
@@ -374,8 +377,8 @@ def test_a_type_that_a_split_leaves_train_without_is_counted(tmp_path: Path) -> 
     notes = Notes()
     given = replace(task(tmp_path / "m", epochs=1), train=rest, dev=rest, test=held)
     with pytest.raises(UsageError, match="test: type Drug in document note-2"):
-        train(replace(given, split=frozenset(("dev",))))
-    train(replace(given, split=frozenset(("test",))), notes=notes)
+        train_once(replace(given, split=frozenset(("dev",))))
+    train_once(replace(given, split=frozenset(("test",))), notes=notes)
     assert notes["test: entity of a type that train does not have, counts as missed"] == 1
     assert (tmp_path / "m" / "test.ids").read_text() == "note-2\n"
     assert not (tmp_path / "m" / "dev.ids").exists()
@@ -383,7 +386,7 @@ def test_a_type_that_a_split_leaves_train_without_is_counted(tmp_path: Path) -> 
 
 def test_documents_in_train_and_dev_are_named(tmp_path: Path) -> None:
     notes = Notes()
-    train(replace(task(tmp_path / "m", epochs=1), dev=part(2)), notes=notes)
+    train_once(replace(task(tmp_path / "m", epochs=1), dev=part(2)), notes=notes)
     assert notes.places("dev: document that is also in train") == ["note-0", "note-1"]
 
 
@@ -400,7 +403,7 @@ def test_what_is_held_out_has_entities_and_leaves_every_type() -> None:
 
 
 def test_a_training_in_a_thread_is_possible(tmp_path: Path) -> None:
-    thread = threading.Thread(target=lambda: train(task(tmp_path / "m", epochs=1)))
+    thread = threading.Thread(target=lambda: train_once(task(tmp_path / "m", epochs=1)))
     thread.start()
     thread.join()
     assert TrainedModel.load(tmp_path / "m").checkpoint.training["epochs"] == 1
@@ -408,41 +411,41 @@ def test_a_training_in_a_thread_is_possible(tmp_path: Path) -> None:
 
 def test_a_snapshot_without_the_best_weights_is_refused_before_the_first_step(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
-        train(task(tmp_path / "m"), watcher=Watch(5, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+        train_once(task(tmp_path / "m"), watcher=Watch(5, lambda: os.kill(os.getpid(), signal.SIGTERM)))
     (tmp_path / "m" / "snapshot" / "best-1.safetensors").unlink()
     watch = Watch()
     with pytest.raises(FormatError, match=r"best-1.safetensors: missing"):
-        train(task(tmp_path / "m"), resume=True, watcher=watch)
+        train_once(task(tmp_path / "m"), resume=True, watcher=watch)
     assert not watch.losses
 
 
 def test_a_kill_between_the_best_weights_and_the_state_that_names_them_is_harmless(tmp_path: Path) -> None:
-    train(task(tmp_path / "whole", patience=1))
+    train_once(task(tmp_path / "whole", patience=1))
     with pytest.raises(Stopped):
-        train(task(tmp_path / "m", patience=1), watcher=Watch(5, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+        train_once(task(tmp_path / "m", patience=1), watcher=Watch(5, lambda: os.kill(os.getpid(), signal.SIGTERM)))
     snapshot = tmp_path / "m" / "snapshot"
     assert [path.name for path in snapshot.glob("best*")] == ["best-1.safetensors"]
     (snapshot / "best-2.safetensors").write_bytes(b"of an epoch that no state names")
     for left in (tmp_path / "m" / ".tmpAbCd", tmp_path / "m" / "model.safetensors.part"):
         left.write_bytes(b"half")
-    train(task(tmp_path / "m", patience=1), resume=True)
+    train_once(task(tmp_path / "m", patience=1), resume=True)
     assert weights(tmp_path / "m") == weights(tmp_path / "whole")
     assert not list((tmp_path / "m").glob(".tmp*"))
     assert not list((tmp_path / "m").glob("*.part"))
 
 
 def test_what_a_finished_run_does_not_need_is_removed(tmp_path: Path) -> None:
-    train(task(tmp_path / "m", epochs=1))
+    train_once(task(tmp_path / "m", epochs=1))
     (tmp_path / "m" / "snapshot").mkdir()
-    train(task(tmp_path / "m", epochs=1), resume=True)
+    train_once(task(tmp_path / "m", epochs=1), resume=True)
     assert not (tmp_path / "m" / "snapshot").exists()
 
 
 def test_a_run_goes_on_with_less_memory(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
-        train(task(tmp_path / "m"), watcher=Watch(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
+        train_once(task(tmp_path / "m"), watcher=Watch(2, lambda: os.kill(os.getpid(), signal.SIGTERM)))
     watch = Watch()
-    train(task(tmp_path / "m", cells=64), resume=True, watcher=watch)
+    train_once(task(tmp_path / "m", cells=64), resume=True, watcher=watch)
     assert watch.began == 2
 
 
@@ -455,9 +458,9 @@ def test_a_lack_of_memory_is_one_line(tmp_path: Path, error: Exception) -> None:
         raise error
 
     with pytest.raises(UsageError, match=r"out of memory: expected a train\.cells below"):
-        train(task(tmp_path / "m"), watcher=Watch(1, fail))
+        train_once(task(tmp_path / "m"), watcher=Watch(1, fail))
     with pytest.raises(RuntimeError, match="another"):
-        train(task(tmp_path / "n"), watcher=Watch(1, lambda: _raise(RuntimeError("another"))))
+        train_once(task(tmp_path / "n"), watcher=Watch(1, lambda: _raise(RuntimeError("another"))))
 
 
 def _raise(error: Exception) -> None:
@@ -476,14 +479,14 @@ def test_what_the_epochs_that_are_kept_take_is_no_lack_of_room(tmp_path: Path, m
 
 def test_a_training_does_not_depend_on_the_order_of_its_documents(tmp_path: Path) -> None:
     for name, some in (("a", documents()), ("b", documents()[::-1])):
-        train(replace(task(tmp_path / name, epochs=1), train=part_of(some, notes=Notes(), name="train")))
+        train_once(replace(task(tmp_path / name, epochs=1), train=part_of(some, notes=Notes(), name="train")))
     assert weights(tmp_path / "a") == weights(tmp_path / "b")
 
 
 def test_a_card_names_the_encoder_of_the_model_that_was_gone_on_from(tmp_path: Path) -> None:
-    train(task(tmp_path / "old", epochs=1))
+    train_once(task(tmp_path / "old", epochs=1))
     new = replace(task(tmp_path / "new", epochs=1), init=tmp_path / "old")
-    train(replace(new, config=replace(new.config, model=replace(new.config.model, encoder="minilm"))))
+    train_once(replace(new, config=replace(new.config, model=replace(new.config.model, encoder="minilm"))))
     assert "on `tiny`" in (tmp_path / "new" / "README.md").read_text()
 
 
@@ -491,7 +494,7 @@ def test_a_type_that_train_does_not_have_is_refused(tmp_path: Path) -> None:
     strange = documents()
     strange[2] = replace(strange[2], entities=(Entity("Drug", strange[2].entities[0].fragments),))
     with pytest.raises(UsageError, match="dev: type Drug in document note-2, expected those of train: Sign"):
-        train(replace(task(tmp_path / "m"), dev=part_of(strange, notes=Notes(), name="dev")))
+        train_once(replace(task(tmp_path / "m"), dev=part_of(strange, notes=Notes(), name="dev")))
     assert not (tmp_path / "m").exists()
 
 
@@ -504,12 +507,12 @@ def test_a_type_that_train_does_not_have_is_refused(tmp_path: Path) -> None:
 )
 def test_what_the_machine_does_not_have_is_refused(tmp_path: Path, settings: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        train(task(tmp_path / "m", **settings))
+        train_once(task(tmp_path / "m", **settings))
 
 
 def test_a_loss_that_runs_away_is_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"the loss is (nan|inf) at step \d+.*lower train.rate"):
-        train(task(tmp_path / "m", epochs=20, rate=1e30, encoder_rate=1e30, clip=1e30))
+        train_once(task(tmp_path / "m", epochs=20, rate=1e30, encoder_rate=1e30, clip=1e30))
 
 
 def test_seeds_and_folds_give_a_summary(tmp_path: Path) -> None:

@@ -75,12 +75,12 @@ def pretrain(
 
     """
     prepare_training()
-    from gridner.pretraining import Settings, Task
+    from gridner.pretraining import PretrainingTask, Settings
     from gridner.pretraining import pretrain as run
     from gridner.pretraining.text import sources_of
 
     command = command_line()
-    task = Task(
+    task = PretrainingTask(
         encoder=encoder,
         sources=sources_of(texts, format),
         output=output,

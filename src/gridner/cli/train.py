@@ -22,7 +22,7 @@ from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
     from gridner.corpus.splits import Corpus, Part
-    from gridner.training.task import Task
+    from gridner.training.task import TrainingTask
 
 DEV_SHARE = 0.1
 
@@ -113,7 +113,7 @@ def train(
     prepare_training()
     from gridner.corpus.splits import part_of
     from gridner.training.many_runs import folds_of_each, hold_out_each, scored_parts, summary, train_all
-    from gridner.training.task import Task
+    from gridner.training.task import TrainingTask
 
     notes = Notes()
     others = replace(reading, ids=None, except_ids=None)
@@ -127,9 +127,9 @@ def train(
     command = command_line()
     share = sources.dev_share
 
-    def task(some: list[Corpus]) -> Task:
+    def task(some: list[Corpus]) -> TrainingTask:
         first, *more = some if share is None else hold_out_each(some, share)
-        return Task(
+        return TrainingTask(
             config=chosen,
             train=first.train,
             dev=first.dev,
@@ -168,7 +168,7 @@ def train(
     typer.echo(f"the model is in {output}" if len(found) == 1 else f"the models are in {output}", err=True)
 
 
-def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, Task], *, no_text: bool) -> None:
+def _write_reports(output: Path, runs: Iterable[str], tasks: Mapping[str, TrainingTask], *, no_text: bool) -> None:
     from gridner.formats import read
     from gridner.scoring.evaluation import pair
     from gridner.view.report_file import write_report

@@ -28,7 +28,7 @@ from gridner.inference.recognizer import Recognizer
 
 if TYPE_CHECKING:
     from gridner.training.loop import Watcher
-    from gridner.training.task import Task
+    from gridner.training.task import TrainingTask
 
 BASE = "toe"  # the name of the runs with the settings as they are
 
@@ -73,7 +73,7 @@ class Study:
     def train(self, wanted: Mapping[str, Config]) -> dict[str, list[Path]]:
         """The folders of all finished runs, by name: each of the settings with every seed. Failures are kept aside."""
         from gridner.training.interruption import Stopped
-        from gridner.training.run import train
+        from gridner.training.run import train_once
 
         new = {name: config for name, config in wanted.items() if name not in self.planned}
         self.plan(new, unnamed=-min(self.unnamed, len(new)))
@@ -87,7 +87,7 @@ class Study:
                 watcher = self.watch(f"[{len(self.begun)}/{total}] {label}", task.config, task.later)
                 notes = Notes()
                 try:
-                    facts = train(task, seed=seed, resume=True, watcher=watcher, notes=notes)
+                    facts = train_once(task, seed=seed, resume=True, watcher=watcher, notes=notes)
                 except InUseError as error:  # two commands may share the work
                     self._fail(label, error)
                 except (Stopped, OutputError):  # the folder is not ours to write to
@@ -111,10 +111,10 @@ class Study:
         runs = {f"{name}/seed-{seed}" for name in self.planned for seed in self.seeds}
         return len(runs - self.begun - self.there) + len(self.seeds) * self.unnamed
 
-    def _task(self, label: str, config: Config, later: int) -> Task:
-        from gridner.training.task import Task
+    def _task(self, label: str, config: Config, later: int) -> TrainingTask:
+        from gridner.training.task import TrainingTask
 
-        return Task(
+        return TrainingTask(
             config=config,
             train=self.parts["train"],
             dev=self.parts["dev"],

@@ -41,7 +41,7 @@ FREE = ("snapshot_minutes",)  # settings that a resumed run may change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class PretrainingTask:
     """What is to be pretrained: an encoder, text, and where the result goes."""
 
     encoder: str
@@ -55,7 +55,7 @@ class Task:
 
 
 def pretrain(
-    task: Task, *, resume: bool = False, watcher: Watcher | None = None, notes: Notes | None = None
+    task: PretrainingTask, *, resume: bool = False, watcher: Watcher | None = None, notes: Notes | None = None
 ) -> Mapping[str, Any]:
     """Pretrain an encoder and write it to `task.output`. What its card says is returned, as plain data."""
     notes = Notes() if notes is None else notes
@@ -81,7 +81,7 @@ def pretrain(
 
 
 def _pretrain(
-    task: Task,
+    task: PretrainingTask,
     device: torch.device,
     texts: list[dict[str, Any]],
     identity: dict[str, Any],
@@ -211,7 +211,7 @@ def _by_source(sources: Sequence[Source], about: Mapping[str, Any]) -> list[dict
     return [{"number": found[source.path][0], **found[source.path][1]} for source in sources]
 
 
-def _identity(task: Task, texts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _identity(task: PretrainingTask, texts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What must be the same for a run to be resumed."""
     folder = encoder_path(task.encoder) if task.encoder != "tiny" else None
     digest = hashlib.sha256()
@@ -255,7 +255,7 @@ def _forget_unstarted(output: Path) -> None:
             output.rmdir()
 
 
-def _finish(task: Task, start: Start, state: State, facts: dict[str, Any]) -> None:
+def _finish(task: PretrainingTask, start: Start, state: State, facts: dict[str, Any]) -> None:
     """Write the encoder, its card and its curve; the snapshot and the pieces of the text go last."""
     output = task.output
 

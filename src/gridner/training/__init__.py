@@ -1,6 +1,6 @@
 """Training: documents → a model directory."""
 
-from gridner.training.run import train
-from gridner.training.task import Task
+from gridner.training.run import train_once
+from gridner.training.task import TrainingTask
 
-__all__ = ["Task", "train"]
+__all__ = ["TrainingTask", "train_once"]

@@ -17,8 +17,8 @@ from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.files import write_text, write_whole
 from gridner.scoring.significance import Spread, spread
 from gridner.training.loop import Watcher
-from gridner.training.run import train
-from gridner.training.task import Task, check_parts
+from gridner.training.run import train_once
+from gridner.training.task import TrainingTask, check_parts
 
 SUMMARY = "summary.json"
 SPLIT_SEED = 0  # which documents are held out does not depend on the seed of the training
@@ -96,7 +96,7 @@ def _only(part: Part, documents: Sequence[Document]) -> Part:
 
 
 def train_all(
-    tasks: Mapping[str, Task],
+    tasks: Mapping[str, TrainingTask],
     *,
     seeds: Sequence[int],
     output: Path,
@@ -120,7 +120,7 @@ def train_all(
     found: dict[str, Mapping[str, Any]] = {}
     for done, (name, task, seed) in enumerate(runs):
         later = len(runs) - done - 1
-        found[name] = train(
+        found[name] = train_once(
             replace(task, output=output / name if name else output, later=later),
             seed=seed,
             resume=resume,

@@ -30,7 +30,7 @@ from gridner.scoring.evaluation import ALL, DISCONTINUOUS, Evaluation, Score
 from gridner.scoring.serialization import evaluation_json
 from gridner.training.curves import draw_curves
 from gridner.training.snapshot import State
-from gridner.training.task import SNAPSHOT, Task
+from gridner.training.task import SNAPSHOT, TrainingTask
 
 MEAN_OF = (ALL, DISCONTINUOUS)  # slices whose mean over several corpora goes into the log
 
@@ -66,7 +66,7 @@ def _columns(name: str, score: Score) -> list[tuple[str, float]]:
     return [(f"{name} P", score.precision), (f"{name} R", score.recall), (f"{name} F1", score.f1)]
 
 
-def dev_scores(task: Task, model: Toe, trained: TrainedModel) -> DevScores | None:
+def dev_scores(task: TrainingTask, model: Toe, trained: TrainedModel) -> DevScores | None:
     """Score a network on the dev documents of every corpus; None without any."""
     devs = _devs(task)
     if not devs:
@@ -80,11 +80,13 @@ def dev_scores(task: Task, model: Toe, trained: TrainedModel) -> DevScores | Non
     )
 
 
-def _devs(task: Task) -> dict[str, AnnotatedPart]:
+def _devs(task: TrainingTask) -> dict[str, AnnotatedPart]:
     return {corpus.name: AnnotatedPart(part, corpus.train.types) for _, corpus, part in task.each_part("dev")}
 
 
-def finish(task: Task, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes) -> Mapping[str, Any]:
+def finish(
+    task: TrainingTask, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes
+) -> Mapping[str, Any]:
     """Choose the decoding settings, score, and write the model with all that goes with it."""
     replayed = CachedEngine(trained.recognizer().engine)
     if devs := _devs(task):

@@ -37,7 +37,17 @@ from gridner.training.loop import Loop, Watcher
 from gridner.training.objective import Objective
 from gridner.training.results import dev_scores, finish, log_of, write_file
 from gridner.training.snapshot import State, load_best
-from gridner.training.task import EPOCHS, SNAPSHOT, SPARE, Task, alone, check_parts, finished, identity_of, prepare
+from gridner.training.task import (
+    EPOCHS,
+    SNAPSHOT,
+    SPARE,
+    TrainingTask,
+    alone,
+    check_parts,
+    finished,
+    identity_of,
+    prepare,
+)
 
 PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
 
@@ -67,8 +77,13 @@ class Log:
             self.then.epoch(state)
 
 
-def train(
-    task: Task, *, seed: int = 1, resume: bool = False, watcher: Watcher | None = None, notes: Notes | None = None
+def train_once(
+    task: TrainingTask,
+    *,
+    seed: int = 1,
+    resume: bool = False,
+    watcher: Watcher | None = None,
+    notes: Notes | None = None,
 ) -> Mapping[str, Any]:
     """Train a model and write it to `task.output`. What the model's `training` has is returned, scores included."""
     notes = Notes() if notes is None else notes
@@ -95,7 +110,7 @@ def train(
 
 
 def _train(
-    task: Task,
+    task: TrainingTask,
     seed: int,
     device: torch.device,
     about: dict[str, Any],
@@ -204,7 +219,7 @@ def _note_without_dev(config: TrainConfig, notes: Notes) -> None:
         notes.add("setting that needs dev, without effect", f"train.{name}")
 
 
-def _dev_examples(task: Task, pieces: PieceTokenizer) -> list[Example]:
+def _dev_examples(task: TrainingTask, pieces: PieceTokenizer) -> list[Example]:
     """The dev sentences with mentions, of the group that their corpus is."""
     found: list[Example] = []
     for group, corpus in enumerate(task.corpora):
@@ -223,7 +238,7 @@ def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
             notes.add("cell with several tags, of which W2NER learns one", f"a sentence of {words} words")
 
 
-def _model_of(task: Task, start: Start, notes: Notes) -> TrainedModel:
+def _model_of(task: TrainingTask, start: Start, notes: Notes) -> TrainedModel:
     lexicon = start.lexicon | task.lexicon
     if task.own_names:
         for corpus in task.corpora:

@@ -29,7 +29,7 @@ SPARE = 50 * 2**20  # bytes that must stay free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class TrainingTask:
     """What is to be trained: settings, documents, and where the model goes."""
 
     config: Config
@@ -77,7 +77,7 @@ class Task:
         return TagScheme(tuple(types), self.config.model.tags, groups)
 
 
-def check_parts(task: Task, notes: Notes) -> None:
+def check_parts(task: TrainingTask, notes: Notes) -> None:
     """The types of train are those that the model knows; dev must have something to choose by."""
     _check_corpora(task)
     for name, _, part in task.each_part("train", "dev"):
@@ -105,7 +105,7 @@ def check_parts(task: Task, notes: Notes) -> None:
                 notes.add(f"{name}: entity of a type that train does not have, counts as missed", entity.type)
 
 
-def _check_corpora(task: Task) -> None:
+def _check_corpora(task: TrainingTask) -> None:
     """Names go into labels and into file names, and dev chooses for all corpora or for none."""
     names = [corpus.name for corpus in task.corpora]
     for corpus in task.corpora:
@@ -122,7 +122,7 @@ def _check_corpora(task: Task) -> None:
         raise UsageError(f"dev: none for {without}, expected dev documents for every corpus or for none")
 
 
-def identity_of(task: Task, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
+def identity_of(task: TrainingTask, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
     """What must be the same for a run to go on. (Where memory is short, it may go on with other `cells`.)"""
     settings = task.config.to_dict()
     for name in ("seeds", "snapshot_minutes", "keep_epochs", "cells"):
