@@ -61,6 +61,11 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
+def first_line(error: BaseException, *, most: int = 160) -> str:
+    """Return the first line of what an error says, of at most `most` characters; its class if it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:most]
+
+
 class Notes:
     """Counts of what was skipped, cut, changed or capped, with the places: nothing is dropped in silence.
 

@@ -1,4 +1,4 @@
-"""A network on ONNX Runtime: neither torch nor transformers."""
+"""A network on ONNX Runtime, without torch or transformers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from gridner.errors import FormatError
+from gridner.errors import FormatError, first_line
 from gridner.inference.checkpoint import EXPORTED
 from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.word_pieces import PieceBatch
@@ -17,7 +17,7 @@ SCORES = "scores"
 
 
 class OnnxEngine:
-    """A network in the two files that `gridner export` wrote. `threads`: as many as there are cores if None."""
+    """A network in the two files that `gridner export` wrote. With `threads` None it uses all cores."""
 
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         reader, tagger = (folder / name for name in EXPORTED)
@@ -40,18 +40,16 @@ def _session(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what is wrong is raised
+    options.log_severity_level = 4  # errors are raised
     try:
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own have no common base
-        raise FormatError(f"{path}: {_first_line(error)}, expected a network of gridner export") from None
-    has = sorted(each.name for each in session.get_inputs())
-    gives = sorted(each.name for each in session.get_outputs())
-    if has != sorted(inputs) or gives != sorted(outputs):
-        found = f"inputs {', '.join(has):.80} and outputs {', '.join(gives):.40}"
-        raise FormatError(f"{path}: {found}, expected {', '.join(sorted(inputs))} and {', '.join(sorted(outputs))}")
+        raise FormatError(f"{path}: {first_line(error)}, expected a network of gridner export") from None
+    own_inputs = sorted(value.name for value in session.get_inputs())
+    own_outputs = sorted(value.name for value in session.get_outputs())
+    if own_inputs != sorted(inputs) or own_outputs != sorted(outputs):
+        raise FormatError(
+            f"{path}: inputs {', '.join(own_inputs):.80} and outputs {', '.join(own_outputs):.40}, "
+            f"expected {', '.join(sorted(inputs))} and {', '.join(sorted(outputs))}"
+        )
     return session
-
-
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:160]

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
-from gridner.errors import GridnerError, Notes, UsageError, needs
+from gridner.errors import GridnerError, Notes, UsageError, first_line, needs
 from gridner.files import check_not_empty
 from gridner.formats.jsonl import from_json, line_of
 from gridner.inference.parallel import PredictionTask
@@ -56,8 +56,7 @@ def connect(address: str | None = None) -> None:
         _check_answers(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError, RuntimeError) as error:
-        said = " ".join(str(error).split())[:120]
-        raise UsageError(f"Ray at {address or 'this machine'} does not answer ({said}), expected a cluster") from None
+        raise UsageError(f"Ray at {address or 'this machine'} does not answer ({first_line(error)}), expected a cluster") from None
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False  # there is one already
 
@@ -154,8 +153,7 @@ def read_table(path: str) -> ray.data.Dataset:
     try:
         return ray.data.read_parquet(path)
     except (OSError, ValueError) as error:
-        said = " ".join(str(error).split())[:160]
-        raise UsageError(f"{path}: cannot be read ({said}), expected Parquet with columns id and text") from None
+        raise UsageError(f"{path}: cannot be read ({first_line(error)}), expected Parquet with columns id and text") from None
 
 
 def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ray.data.Dataset:

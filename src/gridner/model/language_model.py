@@ -17,7 +17,7 @@ import transformers
 from tokenizers import Tokenizer
 from torch import nn
 
-from gridner.errors import FormatError, Notes, UsageError
+from gridner.errors import FormatError, Notes, UsageError, first_line
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.encoder_files import encoder_path, holds
 from gridner.model.tokenizer import SPECIAL, tiny_tokenizer, with_capitals, with_word_starts
@@ -143,7 +143,7 @@ def language_model_from(config: Mapping[str, Any]) -> nn.Module:
                 lambda **options: auto.from_config(settings, trust_remote_code=False, **options)
             )
     except Exception as error:  # transformers checks settings in many ways
-        raise FormatError(f"settings of an encoder: {_first_line(error)}") from error
+        raise FormatError(f"settings of an encoder: {first_line(error)}") from error
     return model.float()
 
 
@@ -209,11 +209,7 @@ def _refusing(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise UsageError(f"{what} ({_first_line(error)})") from error
-
-
-def _first_line(error: Exception) -> str:
-    return f"{(str(error).strip() or type(error).__name__).splitlines()[0]:.160}"
+        raise UsageError(f"{what} ({first_line(error)})") from error
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from gridner.config import DecodingConfig
-from gridner.errors import FormatError, GridnerError, OutputError, UsageError
+from gridner.errors import FormatError, GridnerError, OutputError, UsageError, first_line
 from gridner.inference.checkpoint import (
     ABOUT,
     CARD,
@@ -101,7 +101,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         except GridnerError:
             raise
         except (OSError, ValueError, HfHubHTTPError) as error:
-            said = f"{pretrained_model_name_or_path}: cannot be had ({' '.join(str(error).split()):.160})"
+            said = f"{pretrained_model_name_or_path}: cannot be had ({first_line(error)})"
             raise UsageError(f"{said}, expected a folder or a name on the hub") from None
 
     def recognizer(self, **decoding: Any) -> Recognizer:
