@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 from gridner.errors import FormatError, UsageError
 from gridner.export.onnx import export
-from gridner.inference.checkpoint import ABOUT, EXPORTED, TOKENIZER, read_checkpoint
+from gridner.inference.checkpoint import EXPORTED, MANIFEST, TOKENIZER, read_checkpoint
 from gridner.inference.engine import Engine, ScoredGrid, score_sentences
 from gridner.inference.loading import load
 from gridner.inference.onnx_engine import OnnxEngine
@@ -112,12 +112,12 @@ def test_in_8_bits_neighbours_do_not_matter_either(both: tuple[TrainedModel, Pat
 def test_a_sample_without_a_sentence_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no sentence of at most 100 words in the sample"):
         export(untrained("toe"), tmp_path / "m", sample=[])
-    assert not (tmp_path / "m" / ABOUT).exists()
+    assert not (tmp_path / "m" / MANIFEST).exists()
 
 
 def test_an_exported_model_is_a_folder_with_its_card(both: tuple[TrainedModel, Path]) -> None:
     model, folder = both
-    assert {path.name for path in folder.iterdir()} == {ABOUT, *EXPORTED, TOKENIZER, "README.md"}
+    assert {path.name for path in folder.iterdir()} == {MANIFEST, *EXPORTED, TOKENIZER, "README.md"}
     assert read_checkpoint(folder)[0].config == model.checkpoint.config
     with pytest.raises(FormatError, match="was exported, to predict only"):
         TrainedModel.load(folder)

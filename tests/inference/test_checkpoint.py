@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gridner.errors import FormatError, GridnerError, Notes
-from gridner.inference.checkpoint import ABOUT, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint
+from gridner.inference.checkpoint import MANIFEST, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint
 from gridner.inference.engine import score_sentences
 from gridner.model.trained import TorchEngine, TrainedModel
 from gridner.tagging.tags import TagScheme
@@ -67,7 +67,7 @@ def test_all_files_can_be_read_by_whom_the_others_can(saved: Path) -> None:
 
 
 def test_there_is_nothing_but_json_text_and_tensors(saved: Path) -> None:
-    assert {path.name for path in saved.iterdir()} == {ABOUT, TOKENIZER, WEIGHTS, "README.md"}
+    assert {path.name for path in saved.iterdir()} == {MANIFEST, TOKENIZER, WEIGHTS, "README.md"}
 
 
 def test_decoding_can_be_changed_without_training(saved: Path) -> None:
@@ -106,8 +106,8 @@ def test_an_altered_file_is_named(copy: Path, name: str) -> None:
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(copy: Path, change: dict[str, object], said: str) -> None:
-    about = json.loads((copy / ABOUT).read_text())
-    (copy / ABOUT).write_text(json.dumps(about | change))
+    about = json.loads((copy / MANIFEST).read_text())
+    (copy / MANIFEST).write_text(json.dumps(about | change))
     with pytest.raises(GridnerError, match=said) as caught:
         TrainedModel.load(copy)
     assert "\n" not in str(caught.value)
@@ -115,15 +115,15 @@ def test_what_is_wrong_is_said_in_one_line(copy: Path, change: dict[str, object]
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "[" * 100_000, "nul\x00"])
 def test_nonsense_is_not_a_model(copy: Path, text: str) -> None:
-    (copy / ABOUT).write_text(text)
-    with pytest.raises(FormatError, match=ABOUT):
+    (copy / MANIFEST).write_text(text)
+    with pytest.raises(FormatError, match=MANIFEST):
         read_checkpoint(copy)
 
 
 def test_weights_of_another_network_are_refused(copy: Path, saved: Path) -> None:
-    about = json.loads((saved / ABOUT).read_text())
+    about = json.loads((saved / MANIFEST).read_text())
     about["config"]["model"]["hidden"] = 9
-    (copy / ABOUT).write_text(json.dumps(about))
+    (copy / MANIFEST).write_text(json.dumps(about))
     with pytest.raises(FormatError, match=r"predictor.grid_hidden.bias has shape \(8,\), expected \(9,\)"):
         TrainedModel.load(copy)
 
@@ -131,7 +131,7 @@ def test_weights_of_another_network_are_refused(copy: Path, saved: Path) -> None
 def test_a_folder_of_models_says_where_they_are(tmp_path: Path) -> None:
     for seed in (1, 2):
         (tmp_path / f"seed-{seed}").mkdir()
-        (tmp_path / f"seed-{seed}" / ABOUT).write_text("{}")
+        (tmp_path / f"seed-{seed}" / MANIFEST).write_text("{}")
     with pytest.raises(FormatError, match=rf"there are models in it: {tmp_path}/seed-1, {tmp_path}/seed-2\)"):
         TrainedModel.load(tmp_path)
 
@@ -140,7 +140,7 @@ def test_other_folders_are_not_models(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="not a gridner model, expected a folder"):
         TrainedModel.load(tmp_path)
     (tmp_path / "snapshot").mkdir()
-    with pytest.raises(FormatError, match="a training that has not ended"):
+    with pytest.raises(FormatError, match="a training run that has not finished"):
         TrainedModel.load(tmp_path)
 
 
@@ -165,14 +165,14 @@ def test_what_is_pushed_to_the_hub_is_the_whole_model(monkeypatch: pytest.Monkey
     monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
     assert untrained().push_to_hub("me/model") == "commit"
     assert TrainedModel.load(tmp_path / "hub").checkpoint == untrained().checkpoint
-    assert {path.name for path in (tmp_path / "hub").iterdir()} == {ABOUT, TOKENIZER, WEIGHTS, "README.md"}
+    assert {path.name for path in (tmp_path / "hub").iterdir()} == {MANIFEST, TOKENIZER, WEIGHTS, "README.md"}
 
 
 @pytest.mark.parametrize(
     "found", [3, {}, {"scores": [0, 1]}, {"scores": [0, 1], "right": [1, 0]}, {"scores": ["a"], "right": []}]
 )
 def test_a_calibration_that_makes_no_sense_is_refused(copy: Path, found: object) -> None:
-    about = json.loads((copy / ABOUT).read_text())
-    (copy / ABOUT).write_text(json.dumps({**about, "calibration": found}))
+    about = json.loads((copy / MANIFEST).read_text())
+    (copy / MANIFEST).write_text(json.dumps({**about, "calibration": found}))
     with pytest.raises(FormatError, match=r"gridner\.json: .*expected"):
         read_checkpoint(copy)

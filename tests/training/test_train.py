@@ -21,7 +21,7 @@ from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, InUseError, Notes, OutputError, UsageError
 from gridner.formats import read
 from gridner.inference.calibration import Calibration
-from gridner.inference.checkpoint import ABOUT, WEIGHTS, read_checkpoint
+from gridner.inference.checkpoint import MANIFEST, WEIGHTS, read_checkpoint
 from gridner.model.trained import TrainedModel
 from gridner.scoring.significance import spread
 from gridner.training import train_once
@@ -36,7 +36,16 @@ from support.training import Watch, task, weights
 def test_a_model_directory_has_all_that_belongs_to_it(tmp_path: Path) -> None:
     facts = train_once(replace(task(tmp_path / "m"), test=part(3)), seed=4)
     names = {path.name for path in (tmp_path / "m").iterdir()}
-    assert names == {ABOUT, WEIGHTS, "tokenizer.json", "README.md", "log.csv", "curves.png", "dev.jsonl", "test.jsonl"}
+    assert names == {
+        MANIFEST,
+        WEIGHTS,
+        "tokenizer.json",
+        "README.md",
+        "log.csv",
+        "curves.png",
+        "dev.jsonl",
+        "test.jsonl",
+    }
     card = (tmp_path / "m" / "README.md").read_text()
     for said in (
         "gridner train …",
@@ -47,13 +56,15 @@ def test_a_model_directory_has_all_that_belongs_to_it(tmp_path: Path) -> None:
         "torch",
     ):
         assert said in card
-    assert "shoulder" not in "".join((tmp_path / "m" / name).read_text() for name in ("README.md", "dev.jsonl", ABOUT))
+    assert "shoulder" not in "".join(
+        (tmp_path / "m" / name).read_text() for name in ("README.md", "dev.jsonl", MANIFEST)
+    )
     rows = list(csv.DictReader((tmp_path / "m" / "log.csv").read_text().splitlines()))
     assert [row["epoch"] for row in rows] == ["1", "2"]
     assert {"loss", "all F1", "discontinuous F1", "type:Sign F1", "overlap:right R"} <= rows[0].keys()
     assert (tmp_path / "m" / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert facts["scores"]["dev"]["documents"] == 6
-    assert facts == json.loads((tmp_path / "m" / ABOUT).read_text())["training"]
+    assert facts == json.loads((tmp_path / "m" / MANIFEST).read_text())["training"]
 
 
 def test_predictions_that_were_kept_are_those_of_the_saved_model(tmp_path: Path) -> None:
@@ -529,7 +540,7 @@ def test_seeds_and_folds_give_a_summary(tmp_path: Path) -> None:
         notes=lambda name: Notes(),
     )
     assert list(found) == ["fold-1/seed-1", "fold-1/seed-2", "fold-2/seed-1", "fold-2/seed-2"]
-    assert all((tmp_path / "out" / name / ABOUT).is_file() for name in found)
+    assert all((tmp_path / "out" / name / MANIFEST).is_file() for name in found)
     scores = json.loads((tmp_path / "out" / "summary.json").read_text())["scores"]["test"]
     every = [facts["scores"]["test"]["exact"]["all"]["recall"] for facts in found.values()]
     assert scores["all"]["recall"]["mean"] == pytest.approx(sum(every) / 4)

@@ -91,11 +91,11 @@ def write_answers(
 
 def identity(task: PredictionTask) -> dict[str, Any]:
     """Return what must be the same for a run to be resumed: settings, and the content of model and lexicon."""
-    from gridner.inference.checkpoint import ABOUT
+    from gridner.inference.checkpoint import MANIFEST
     from gridner.inference.loading import SHIPPED
 
     settings = dataclasses.asdict(replace(task, threads=None, model=None, lexicon=None))
-    hashes = {"model": _hash((task.model or SHIPPED) / ABOUT)}  # which has the hashes of the model's other files
+    hashes = {"model": _hash((task.model or SHIPPED) / MANIFEST)}  # which has the hashes of the model's other files
     if task.lexicon is not None:
         hashes["lexicon"] = task.lexicon if task.lexicon == "none" else _hash(Path(task.lexicon))
     return {**settings, **hashes, "gridner": version("gridner")}

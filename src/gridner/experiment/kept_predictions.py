@@ -16,7 +16,7 @@ from gridner.errors import Notes
 from gridner.files import write_text, write_whole
 from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.calibration import Calibration
-from gridner.inference.checkpoint import ABOUT, read_checkpoint
+from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 from gridner.inference.loading import load
 from gridner.inference.part_evaluation import predict_part, predictions_jsonl
 from gridner.inference.recognizer import Recognizer
@@ -38,7 +38,7 @@ def kept(
     """
     notes = Notes()
     data = {name: part.about()["sha256"] for name, part in parts.items()}
-    sha256 = hashlib.sha256((model / ABOUT).read_bytes()).hexdigest()
+    sha256 = hashlib.sha256((model / MANIFEST).read_bytes()).hexdigest()
     about = json.loads(json.dumps({"model": sha256, "data": data, **(settings or {})}))
     there = json.loads((folder / KEPT).read_text(encoding="utf-8")) if (folder / KEPT).is_file() else {}
     said = there.pop("notes", {})

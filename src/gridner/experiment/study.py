@@ -22,7 +22,7 @@ from gridner.errors import GridnerError, InUseError, Notes, OutputError, UsageEr
 from gridner.experiment.kept_predictions import Again, kept, recall
 from gridner.experiment.paper_results import Corpus
 from gridner.experiment.systems import SCORED, System, runs_below, system_of
-from gridner.inference.checkpoint import ABOUT, read_checkpoint
+from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 from gridner.inference.loading import load
 from gridner.inference.recognizer import Recognizer
 
@@ -193,7 +193,7 @@ class Study:
         """A system from the runs of it that there are. A model whose predictions are gone predicts again."""
         folders = [
             run
-            if not (run / ABOUT).is_file() or self._answered(run)
+            if not (run / MANIFEST).is_file() or self._answered(run)
             else self._predicted(f"{run.parent.name}/{run.name}", run)
             for run in runs
         ]
@@ -203,7 +203,7 @@ class Study:
         """The models of a system that was given."""
         folders = runs_below(self.given[name])
         for folder in folders:
-            if not (folder / ABOUT).is_file():
+            if not (folder / MANIFEST).is_file():
                 raise UsageError(
                     f"--system {name}: {folder} has no model, expected one to decode again; --rows leaves such rows out"
                 )
@@ -216,7 +216,7 @@ class Study:
                 continue
             runs, folders = [], runs_below(path)
             for run in folders:
-                if (run / ABOUT).is_file() and not self._answered(run):
+                if (run / MANIFEST).is_file() and not self._answered(run):
                     runs.append(self._predicted(name if len(folders) == 1 else f"{name}/{run.name}", run))
                 else:
                     runs.append(run)

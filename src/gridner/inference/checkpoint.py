@@ -1,9 +1,9 @@
-"""A trained model as a directory: settings, types, tokenizer and weights. No pickle, no network.
+"""A trained model as a folder: settings, types, tokenizer and weights. No pickle, no download.
 
-gridner.json        what the model is, and the sizes and hashes of the other files; written last
+gridner.json        the manifest: settings, types, and the size and hash of the other files; written last
 tokenizer.json      of the `tokenizers` library
-model.safetensors   the weights; an exported model has the network in two steps, words.onnx and grid.onnx, instead
-names.tsv           the names of its lexicon, if it has one
+model.safetensors   the weights; an exported model has words.onnx and grid.onnx, the two steps of the network, instead
+names.tsv           the gazetteer, if it has one
 README.md           the model card
 """
 
@@ -25,19 +25,19 @@ from gridner.inference.calibration import Calibration
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.tagging.tags import TagScheme, TypeGroup
 
-FORMAT, GROUPED = 2, 3  # of the directory, and where its types are in several groups
+FORMAT, GROUPED = 2, 3  # version of the folder; of one whose types are in several groups
 TASK = "discontinuous-ner"
-ABOUT, TOKENIZER, CARD = "gridner.json", "tokenizer.json", "README.md"
+MANIFEST, TOKENIZER, CARD = "gridner.json", "tokenizer.json", "README.md"
 WEIGHTS = "model.safetensors"
-EXPORTED = ("words.onnx", "grid.onnx")  # what an exported model has instead
+EXPORTED = ("words.onnx", "grid.onnx")  # instead of the weights
 NAMES = "names.tsv"
-ATTRIBUTION = "ATTRIBUTION.md"  # of what a model that is handed on was made of
-MAX_ABOUT = 2**20  # bytes
+ATTRIBUTION = "ATTRIBUTION.md"  # sources of a model that is passed on
+MAX_MANIFEST = 2**20  # bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """What a model is, apart from its weights and its tokenizer."""
+    """A model without its weights and its tokenizer."""
 
     config: Config
     types: tuple[str, ...]
@@ -47,18 +47,18 @@ class Checkpoint:
     calibration: Calibration = field(default_factory=Calibration)
     version: str  # of gridner
     exported: bool = False  # to ONNX
-    int8: bool = False  # an exported network of 8 bits
+    int8: bool = False  # an exported network with 8-bit weights
     lexicon: Lexicon = field(default_factory=Lexicon)
-    groups: tuple[TypeGroup, ...] = ()  # of types, with the names of the corpora that mark them; none: one group
+    groups: tuple[TypeGroup, ...] = ()  # of types, named after the corpora that annotate them; empty: one group
 
     @property
     def network(self) -> tuple[str, ...]:
-        """The files that the network is in."""
+        """The names of the files that hold the network."""
         return EXPORTED if self.exported else (WEIGHTS,)
 
     @property
     def scheme(self) -> TagScheme:
-        """Its tags."""
+        """The tag scheme of the model."""
         return TagScheme(self.types, self.config.model.tags, self.groups)
 
 
@@ -70,12 +70,12 @@ def write_checkpoint(
     write_network: Callable[[Sequence[Path]], None],
     card: str,
 ) -> None:
-    """Write a model. A model that is there is replaced once all is written; what makes it a model comes last.
+    """Write a model. It replaces a model in the folder once everything is written; the manifest comes last.
 
-    `write_network` is given a path for each of `checkpoint.network`.
+    `write_network` gets a path for each of `checkpoint.network`.
     """
     names = (NAMES,) if checkpoint.lexicon else ()
-    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, *checkpoint.network, *names, CARD, ABOUT)}
+    parts = {name: directory / f"{name}.part" for name in (TOKENIZER, *checkpoint.network, *names, CARD, MANIFEST)}
     try:
         directory.mkdir(parents=True, exist_ok=True)
         parts[TOKENIZER].write_text(tokenizer.to_str(pretty=True), encoding="utf-8")
@@ -86,7 +86,7 @@ def write_checkpoint(
         if checkpoint.lexicon:
             parts[NAMES].write_text(checkpoint.lexicon.to_text(), encoding="utf-8")
         parts[CARD].write_text(card, encoding="utf-8")
-        about = {
+        manifest = {
             "format": GROUPED if checkpoint.groups else FORMAT,
             "task": TASK,
             "gridner": checkpoint.version,
@@ -100,8 +100,8 @@ def write_checkpoint(
             "int8": checkpoint.int8,
             "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, *checkpoint.network, *names)},
         }
-        parts[ABOUT].write_text(json.dumps(about, indent=1, ensure_ascii=False), encoding="utf-8")
-        (directory / ABOUT).unlink(missing_ok=True)
+        parts[MANIFEST].write_text(json.dumps(manifest, indent=1, ensure_ascii=False), encoding="utf-8")
+        (directory / MANIFEST).unlink(missing_ok=True)
         for name in {WEIGHTS, *EXPORTED, NAMES} - parts.keys():
             (directory / name).unlink(missing_ok=True)  # of a model that was here
         for name, part in parts.items():
@@ -114,56 +114,62 @@ def write_checkpoint(
 
 
 def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, PieceTokenizer]:
-    """What a model is, and its pieces; its files are checked against their hashes."""
+    """Return a model and its tokenizer, after a check of its files against their hashes."""
     folder = Path(directory)
-    about = _about(folder)
-    for name, expected in about["files"].items():
+    manifest = _read_manifest(folder)
+    for name, expected in manifest["files"].items():
         path = folder / name
         if not path.is_file():
-            raise FormatError(f"{path}: missing, expected it beside {ABOUT}")
+            raise FormatError(f"{path}: missing; {MANIFEST} lists it, so copy the whole model folder")
         if _fingerprint(path) != expected:
-            raise FormatError(f"{path}: altered, expected the size and the hash that {ABOUT} names")
-    where = str(folder / ABOUT)
+            raise FormatError(
+                f"{path}: altered: its size or hash is not the one in {MANIFEST}; copy the model folder again"
+            )
+    where = str(folder / MANIFEST)
     checkpoint = Checkpoint(
-        config=config_from(about["config"], f"{where}, written by gridner {about['gridner']}"),
-        types=tuple(about["types"]),
-        groups=_groups(about, where),
-        language_model=about["language_model"],
-        max_pieces=about["max_pieces"],
-        training=about.get("training", {}),
-        calibration=_calibration(about.get("calibration"), where),
-        version=about["gridner"],
-        exported=WEIGHTS not in about["files"],
-        int8=about.get("int8") is True,
-        lexicon=_lexicon(folder / NAMES) if NAMES in about["files"] else Lexicon(),
+        config=config_from(manifest["config"], f"{where}, written by gridner {manifest['gridner']}"),
+        types=tuple(manifest["types"]),
+        groups=_groups(manifest, where),
+        language_model=manifest["language_model"],
+        max_pieces=manifest["max_pieces"],
+        training=manifest.get("training", {}),
+        calibration=_calibration(manifest.get("calibration"), where),
+        version=manifest["gridner"],
+        exported=WEIGHTS not in manifest["files"],
+        int8=manifest.get("int8") is True,
+        lexicon=_lexicon(folder / NAMES) if NAMES in manifest["files"] else Lexicon(),
     )
     return checkpoint, PieceTokenizer.load(folder / TOKENIZER, max_pieces=checkpoint.max_pieces)
 
 
-def _about(folder: Path) -> dict[str, Any]:
-    """The contents of gridner.json, checked as far as they are used."""
-    path = folder / ABOUT
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the contents of gridner.json, with the fields that are used checked."""
+    path = folder / MANIFEST
     if not path.is_file():
         if (folder / "snapshot").is_dir():
-            raise FormatError(f"{folder}: a training that has not ended; go on with gridner train … --resume")
-        inside = ", ".join(sorted(str(about.parent) for about in folder.glob(f"*/{ABOUT}"))[:5])
-        hint = f" (there are models in it: {inside})" if inside else ""
-        raise FormatError(f"{folder}: not a gridner model, expected a folder with {ABOUT}{hint}")
+            raise FormatError(
+                f"{folder}: a training run that has not finished; resume it with gridner train … --resume"
+            )
+        models = ", ".join(sorted(str(file.parent) for file in folder.glob(f"*/{MANIFEST}"))[:5])
+        hint = f" (there are models in it: {models})" if models else ""
+        raise FormatError(f"{folder}: not a gridner model, expected a folder with {MANIFEST}{hint}")
     try:
-        if path.stat().st_size > MAX_ABOUT:
-            raise FormatError(f"{path}: {path.stat().st_size:,} bytes, expected at most {MAX_ABOUT:,}")
-        about = json.loads(path.read_text(encoding="utf-8"))
+        if path.stat().st_size > MAX_MANIFEST:
+            raise FormatError(f"{path}: {path.stat().st_size:,} bytes, expected at most {MAX_MANIFEST:,}")
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FormatError(f"{path}: cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: {str(error)[:120]}, expected JSON") from None
-    if not isinstance(about, dict) or "format" not in about:
-        raise FormatError(f"{path}: no format, expected that of a gridner model")
-    if about["format"] not in (FORMAT, GROUPED):
-        by = f" (written by gridner {about.get('gridner')})" if about.get("gridner") else ""
-        raise FormatError(f"{path}: format {about['format']!r}{by}, expected {FORMAT}; use that version or train again")
-    if about.get("task") != TASK:
-        raise FormatError(f"{path}: task {about.get('task')!r}, expected {TASK}")
+    if not isinstance(manifest, dict) or "format" not in manifest:
+        raise FormatError(f"{path}: no format, expected the manifest of a gridner model")
+    if manifest["format"] not in (FORMAT, GROUPED):
+        by = f" (written by gridner {manifest.get('gridner')})" if manifest.get("gridner") else ""
+        raise FormatError(
+            f"{path}: format {manifest['format']!r}{by}, expected {FORMAT}; use that version or train again"
+        )
+    if manifest.get("task") != TASK:
+        raise FormatError(f"{path}: task {manifest.get('task')!r}, expected {TASK}")
     kinds = {
         "training": dict,
         "types": list,
@@ -174,41 +180,43 @@ def _about(folder: Path) -> dict[str, Any]:
         "gridner": str,
     }
     for key, kind in kinds.items():
-        if not isinstance(about.get(key), kind):
-            raise FormatError(f"{path}: {key} is {about.get(key)!r:.40}, expected {kind.__name__}")
-    if set(about["files"]) - {NAMES} not in ({TOKENIZER, WEIGHTS}, {TOKENIZER, *EXPORTED}):
-        found = sorted(about["files"])
+        if not isinstance(manifest.get(key), kind):
+            raise FormatError(f"{path}: {key} is {manifest.get(key)!r:.40}, expected {kind.__name__}")
+    if set(manifest["files"]) - {NAMES} not in ({TOKENIZER, WEIGHTS}, {TOKENIZER, *EXPORTED}):
+        names = sorted(manifest["files"])
         raise FormatError(
-            f"{path}: files are {found!r:.80}, expected {TOKENIZER} and {WEIGHTS} or {' and '.join(EXPORTED)}"
+            f"{path}: files are {names!r:.80}, expected {TOKENIZER} and {WEIGHTS} or {' and '.join(EXPORTED)}"
         )
-    if about["max_pieces"] < 3:
-        raise FormatError(f"{path}: max_pieces is {about['max_pieces']}, expected at least 3")
-    if not about["types"] or not all(isinstance(name, str) for name in about["types"]):
-        raise FormatError(f"{path}: types are {about['types']!r:.40}, expected names")
-    return about
+    if manifest["max_pieces"] < 3:
+        raise FormatError(f"{path}: max_pieces is {manifest['max_pieces']}, expected at least 3")
+    if not manifest["types"] or not all(isinstance(name, str) for name in manifest["types"]):
+        raise FormatError(f"{path}: types are {manifest['types']!r:.40}, expected names")
+    return manifest
 
 
-def _groups(about: Mapping[str, Any], where: str) -> tuple[TypeGroup, ...]:
-    """The groups of types; none in a model with one."""
+def _groups(manifest: Mapping[str, Any], where: str) -> tuple[TypeGroup, ...]:
+    """Return the groups of types; none for a model with one group."""
     try:
-        groups = tuple(TypeGroup(str(one["name"]), tuple(map(str, one["types"]))) for one in about.get("groups", ()))
-        return TagScheme(tuple(about["types"]), groups=groups).groups if groups else ()
+        groups = tuple(
+            TypeGroup(str(group["name"]), tuple(map(str, group["types"]))) for group in manifest.get("groups", ())
+        )
+        return TagScheme(tuple(manifest["types"]), groups=groups).groups if groups else ()
     except (TypeError, KeyError, UsageError) as error:
-        raise FormatError(f"{where}: groups are {about.get('groups')!r:.80} ({error!s:.120})") from None
+        raise FormatError(f"{where}: groups are {manifest.get('groups')!r:.80} ({error!s:.120})") from None
 
 
 def _lexicon(path: Path) -> Lexicon:
     try:
         return Lexicon.from_text(path.read_text(encoding="utf-8"), where=str(path))
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: {error}, expected what gridner wrote") from None
+        raise FormatError(f"{path}: {error}, expected names in UTF-8; copy the model folder again") from None
 
 
-def _calibration(found: Any, where: str) -> Calibration:
-    if found is None:
+def _calibration(value: Any, where: str) -> Calibration:
+    if value is None:
         return Calibration()
     try:
-        return Calibration(*(tuple(map(float, found[name])) for name in ("score_odds", "right_odds")))
+        return Calibration(*(tuple(map(float, value[name])) for name in ("score_odds", "right_odds")))
     except (TypeError, KeyError, ValueError) as error:
         raise FormatError(f"{where}: {error!s:.120}, expected a calibration with score_odds and right_odds") from None
 
@@ -221,11 +229,12 @@ def _fingerprint(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": digest.hexdigest()}
 
 
-def check_same_sizes(found: Config, wanted: Config, *, where: str) -> None:
-    """A model that is trained on must have the sizes that the settings name; dropout may differ."""
-    free = {"word_dropout", "grid_dropout", "trem_dropout", "predictor_dropout", "encoder"}
-    have, want = found.to_dict()["model"], wanted.to_dict()["model"]
-    differing = [f"model.{key} = {have[key]!r}, not {want[key]!r}" for key in have if have[key] != want[key]]
-    differing = [text for text in differing if text.split(" = ")[0].removeprefix("model.") not in free]
+def check_same_sizes(existing: Config, wanted: Config, *, where: str) -> None:
+    """Raise an error if the network of an existing model has other sizes than the settings; dropout may differ."""
+    may_differ = {"word_dropout", "grid_dropout", "trem_dropout", "predictor_dropout", "encoder"}
+    old, new = existing.to_dict()["model"], wanted.to_dict()["model"]
+    differing = [
+        f"model.{key} = {old[key]!r}, not {new[key]!r}" for key in old if old[key] != new[key] and key not in may_differ
+    ]
     if differing:
-        raise UsageError(f"{where} has {'; '.join(differing)}: expected the settings to agree (see --set)")
+        raise UsageError(f"{where} has {'; '.join(differing)}; make the settings agree, for example with --set")

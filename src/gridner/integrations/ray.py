@@ -56,7 +56,9 @@ def connect(address: str | None = None) -> None:
         _check_answers(address)
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError, RuntimeError) as error:
-        raise UsageError(f"Ray at {address or 'this machine'} does not answer ({first_line(error)}), expected a cluster") from None
+        raise UsageError(
+            f"Ray at {address or 'this machine'} does not answer ({first_line(error)}), expected a cluster"
+        ) from None
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False  # there is one already
 
@@ -153,7 +155,9 @@ def read_table(path: str) -> ray.data.Dataset:
     try:
         return ray.data.read_parquet(path)
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot be read ({first_line(error)}), expected Parquet with columns id and text") from None
+        raise UsageError(
+            f"{path}: cannot be read ({first_line(error)}), expected Parquet with columns id and text"
+        ) from None
 
 
 def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ray.data.Dataset:

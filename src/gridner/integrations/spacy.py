@@ -19,7 +19,7 @@ from typing import Any
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError, needs
-from gridner.inference.checkpoint import ABOUT, ATTRIBUTION, CARD, EXPORTED, NAMES, TOKENIZER, WEIGHTS
+from gridner.inference.checkpoint import ATTRIBUTION, CARD, EXPORTED, MANIFEST, NAMES, TOKENIZER, WEIGHTS
 from gridner.inference.loading import SHIPPED, load
 from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer
 from gridner.integrations.spacy_docs import NAME, Whose, document_of, entities_of, put
@@ -31,7 +31,7 @@ with needs("spacy"):
     from spacy.util import raise_error
 
 SAVED, MODEL, LEXICON = "settings.json", "model", "lexicon.tsv"
-MODEL_FILES = (ABOUT, TOKENIZER, *EXPORTED, WEIGHTS, NAMES, CARD, ATTRIBUTION)
+MODEL_FILES = (MANIFEST, TOKENIZER, *EXPORTED, WEIGHTS, NAMES, CARD, ATTRIBUTION)
 FILES = (*(f"{MODEL}/{name}" for name in MODEL_FILES), LEXICON)  # of the component's folder, beside its settings
 
 Handler = Callable[[str, Any, list[Doc], Exception], Any]
@@ -206,7 +206,7 @@ class Component:
         self.settings = Settings(**kept)
         self._model, self._lexicon, self._loaded = self.settings.model, self.settings.lexicon, None
         if MODEL not in exclude:
-            if self._model == saved.get("model") and (folder / MODEL / ABOUT).is_file():
+            if self._model == saved.get("model") and (folder / MODEL / MANIFEST).is_file():
                 self._model = str(folder / MODEL)
             if self._lexicon == saved.get("lexicon") and (folder / LEXICON).is_file():
                 self._lexicon = str(folder / LEXICON)
@@ -237,8 +237,8 @@ class Component:
         if MODEL in exclude:
             return {}
         model = SHIPPED if self._model is None else Path(self._model)
-        if not (model / ABOUT).is_file():
-            raise FormatError(f"{model}: not a gridner model, expected a folder with {ABOUT}")
+        if not (model / MANIFEST).is_file():
+            raise FormatError(f"{model}: not a gridner model, expected a folder with {MANIFEST}")
         files = {f"{MODEL}/{name}": model / name for name in MODEL_FILES if (model / name).is_file()}
         if self._lexicon not in (None, "none"):
             files[LEXICON] = Path(str(self._lexicon))

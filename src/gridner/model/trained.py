@@ -18,8 +18,8 @@ from safetensors.torch import load_file, save_file
 from gridner.config import DecodingConfig
 from gridner.errors import FormatError, GridnerError, OutputError, UsageError, first_line
 from gridner.inference.checkpoint import (
-    ABOUT,
     CARD,
+    MANIFEST,
     NAMES,
     TOKENIZER,
     WEIGHTS,
@@ -146,7 +146,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
             force_download=force_download,
             local_files_only=local_files_only,
             token=token,
-            allow_patterns=[ABOUT, TOKENIZER, WEIGHTS, NAMES, CARD],
+            allow_patterns=[MANIFEST, TOKENIZER, WEIGHTS, NAMES, CARD],
         )
         return cls.load(folder)
 

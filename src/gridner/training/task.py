@@ -17,7 +17,7 @@ from gridner.config import Config
 from gridner.corpus.gazetteer import Lexicon
 from gridner.corpus.splits import Corpus, Part
 from gridner.errors import Notes, OutputError, UsageError, plural
-from gridner.inference.checkpoint import ABOUT, read_checkpoint
+from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 from gridner.locking import only_process
 from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training.snapshot import differences
@@ -129,8 +129,8 @@ def identity_of(task: TrainingTask, seed: int, about: Mapping[str, Any]) -> dict
         del settings["train"][name]
     data = {name: part["sha256"] for name, part in about.items()}
     init = None
-    if task.init is not None and (task.init / ABOUT).is_file():
-        init = hashlib.sha256((task.init / ABOUT).read_bytes()).hexdigest()
+    if task.init is not None and (task.init / MANIFEST).is_file():
+        init = hashlib.sha256((task.init / MANIFEST).read_bytes()).hexdigest()
     if task.more:
         data["corpora"] = ", ".join(corpus.name for corpus in task.corpora)  # their order is that of the labels
     if any(corpus.weight != 1 for corpus in task.corpora):
@@ -149,7 +149,7 @@ def finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapp
         return None
     if not resume:
         raise OutputError(f"{output}: exists and is not empty, expected a new folder; --resume goes on with a run")
-    if not (output / ABOUT).is_file():
+    if not (output / MANIFEST).is_file():
         if (output / SNAPSHOT).is_dir():
             return None
         raise OutputError(f"{output}: is not empty and no run of gridner train, expected one to go on with")
