@@ -21,7 +21,8 @@ INSIDE = {
     "cli": "__init__ * show predict_output predict_ray evaluate train_progress train_corpora inputs training_process "
     "reading_options shared_options printing progress",
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
-    "service": "server app page handlers middleware drawing requests batcher worker queue connections *",
+    "service": "server app page brat label_studio handlers middleware drawing requests batcher worker queue "
+    "connections *",
     "integrations": "* spacy_docs",
     "pretraining": "__init__ run loop vocabulary network rows *",
     "training": "__init__ many_runs run loop results examine objective task *",

@@ -26,6 +26,7 @@ def described(recognizer: Recognizer) -> Any:
     [
         ("/v1/recognize", "POST", "positive"),
         ("/v1/recognize", "POST", "negative"),
+        ("/brat", "POST", "positive"),
         ("/v1/models", "GET", "positive"),
         ("/healthz", "GET", "positive"),
         ("/readyz", "GET", "positive"),

@@ -169,10 +169,15 @@ def entity_line(document: Document, entity: Entity, identifier: str, notes: Note
     name = brat_name(entity.type)
     if name != entity.type:
         notes.add("entity type that brat does not take, written with _", f"{document.id}: {entity.type} as {name}")
-    fragments = _split_at_line_ends(document.text, entity.fragments)
-    offsets = ";".join(f"{fragment.start} {fragment.end}" for fragment in fragments)
-    said = BREAK.sub(" ", " ".join(document.text[fragment.start : fragment.end] for fragment in fragments))
-    return f"{identifier}\t{name} {offsets}\t{said}"
+    spans = brat_spans(document.text, entity)
+    offsets = ";".join(f"{fragment.start} {fragment.end}" for fragment, _ in spans)
+    return f"{identifier}\t{name} {offsets}\t{' '.join(said for _, said in spans)}"
+
+
+def brat_spans(text: str, entity: Entity) -> list[tuple[Fragment, str]]:
+    """Return the fragments of an entity with their text, split where brat takes no line end."""
+    fragments = _split_at_line_ends(text, entity.fragments)
+    return [(fragment, BREAK.sub(" ", text[fragment.start : fragment.end])) for fragment in fragments]
 
 
 def _other_lines(document: Document, notes: Notes) -> list[str]:

@@ -13,10 +13,10 @@ Label Studio has counted since 2022; those of older exports, UTF-16 units, are t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from reprlib import repr as shorten
-from typing import Any
+from typing import Any, NamedTuple
 
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
@@ -30,8 +30,15 @@ from gridner.formats._support.repair import agreed
 from gridner.formats.folders import numbered_files
 
 FRAGMENT, META = "fragment", "labelstudio"
-NAMES = {"from_name": "label", "to_name": "text", "type": "labels"}  # as in Label Studio's own NER template
 Region = dict[str, Any]
+
+
+class Label(NamedTuple):
+    """A label, and the names of its tags in the labelling configuration. The defaults are Label Studio's template."""
+
+    label: str
+    from_name: str = "label"  # of <Labels>
+    to_name: str = "text"  # of <Text>
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -188,10 +195,27 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 
 
 def _task(document: Document, notes: Notes) -> dict[str, Any]:
-    names = identifiers(document, notes, META)
+    result = results_of(document, identifiers(document, notes, META))
+    task: dict[str, Any] = {"data": {"id": document.id, "text": document.text}, "annotations": []}
+    scores = [entity.score for entity in document.entities if entity.score is not None]
+    if scores:
+        task["predictions"] = [{"model_version": "gridner", "score": min(scores), "result": result}]
+    elif result:
+        task["annotations"] = [{"result": result}]
+    return task
+
+
+def results_of(
+    document: Document, names: Sequence[str], label_of: Callable[[str], Label] = Label
+) -> list[dict[str, Any]]:
+    """Return the regions of a document's entities, and the relations that join fragments.
+
+    `names` has an id for each entity, `label_of` gives the label of a type.
+    """
     used = set(names)
     result: list[dict[str, Any]] = []
     for entity, name in zip(document.entities, names, strict=True):
+        label, from_name, to_name = label_of(entity.type)
         last = ""
         for number, at in enumerate(entity.fragments, start=1):
             here = name if number == 1 else f"{name}-{number}"
@@ -199,8 +223,14 @@ def _task(document: Document, notes: Notes) -> dict[str, Any]:
                 here += "'"
             used.add(here)
             said = document.text[at.start : at.end]
-            value = {"start": at.start, "end": at.end, "text": said, "labels": [entity.type]}
-            region: dict[str, Any] = {"id": here, **NAMES, "value": value}
+            value = {"start": at.start, "end": at.end, "text": said, "labels": [label]}
+            region: dict[str, Any] = {
+                "id": here,
+                "from_name": from_name,
+                "to_name": to_name,
+                "type": "labels",
+                "value": value,
+            }
             if entity.score is not None:
                 region["score"] = entity.score
             if not last and entity.meta.get(META):
@@ -210,10 +240,4 @@ def _task(document: Document, notes: Notes) -> dict[str, Any]:
                 ends = {"from_id": last, "to_id": here, "direction": "right"}
                 result.append({"type": "relation", **ends, "labels": [FRAGMENT]})
             last = here
-    task: dict[str, Any] = {"data": {"id": document.id, "text": document.text}, "annotations": []}
-    scores = [entity.score for entity in document.entities if entity.score is not None]
-    if scores:
-        task["predictions"] = [{"model_version": "gridner", "score": min(scores), "result": result}]
-    elif result:
-        task["annotations"] = [{"result": result}]
-    return task
+    return result

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gridner.inference.checkpoint import read_checkpoint
+from gridner.inference.checkpoint import ABOUT, read_checkpoint
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
@@ -18,6 +19,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "engine": ("ONNX Runtime" if checkpoint.exported else "torch") + ", int8" * checkpoint.int8,
         "files": f"{', '.join(checkpoint.network)}, {size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
+        "fingerprint": hashlib.sha256((folder / ABOUT).read_bytes()).hexdigest()[:16],  # it has the other files' hashes
         "types": list(checkpoint.types),
         **(
             {"types by corpus": {group.name: ", ".join(group.types) for group in checkpoint.groups}}

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from gridner.errors import Notes
 from gridner.inference.recognizer import Recognizer
-from gridner.service import schema
+from gridner.service import brat, label_studio, schema
 from gridner.service.batcher import Batcher
 from gridner.service.handlers import add_handlers
 from gridner.service.limits import Limits
@@ -33,6 +33,7 @@ from gridner.service.worker import Worker
 
 PATHS = ("/v1/recognize", "/v1/models", "/healthz", "/readyz", "/metrics", "/openapi.json", "/")
 PAGE_PATHS = ("/page/draw", "/page/grid", "/page/save")
+TOOL_PATHS = (brat.PATH, *label_studio.PATHS)  # of annotation tools, which show their users no details of an error
 HEALTH_PATHS = ("/healthz", "/readyz")  # whatever the host
 OPEN_PATHS = ("/", *HEALTH_PATHS, *(f"/page/{name}" for name in ASSETS))  # without a token
 PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -63,6 +64,11 @@ class Service:
     origins: Sequence[str] = ()  # of pages elsewhere that may ask
     access_log: bool = False
 
+    @property
+    def version(self) -> str:
+        """The model's name, and a part of its fingerprint: other weights or settings have another version."""
+        return "-".join(filter(None, (self.name, self.about.get("fingerprint", "")[:8])))
+
 
 def create_app(service: Service) -> FastAPI:
     """The application, for any ASGI server."""
@@ -80,7 +86,12 @@ def create_app(service: Service) -> FastAPI:
 
     gates = [
         Middleware(
-            Watch, metrics=metrics, paths=PATHS + PAGE_PATHS, access=service.access_log, private=not service.origins
+            Watch,
+            metrics=metrics,
+            paths=PATHS + PAGE_PATHS + TOOL_PATHS,
+            explain=TOOL_PATHS,
+            access=service.access_log,
+            private=not service.origins,
         ),
         Middleware(
             CORSMiddleware,
@@ -96,7 +107,8 @@ def create_app(service: Service) -> FastAPI:
             hosts=service.hosts,
             open_paths=OPEN_PATHS,
             health_paths=HEALTH_PATHS,
-            json_paths=("/v1/recognize", *PAGE_PATHS),
+            json_paths=("/v1/recognize", *PAGE_PATHS, *label_studio.POST_PATHS),
+            token_in_query=(brat.PATH,),
         ),
     ]
     app = FastAPI(
@@ -168,6 +180,8 @@ def create_app(service: Service) -> FastAPI:
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     add_page(app, service.recognizer, batcher, worker, queue)
+    brat.add_brat(app, service.recognizer, batcher, worker, queue, PROBLEMS)
+    label_studio.add_label_studio(app, service.recognizer, batcher, worker, queue, service.version)
     _describe(app, service)
     return app
 
@@ -181,7 +195,9 @@ def _describe(app: FastAPI, service: Service) -> None:
         for path in HEALTH_PATHS:
             described["paths"][path]["get"]["security"] = []
     request = described["components"]["schemas"]["Request"]["properties"]
-    request["types"]["anyOf"][0]["items"]["enum"] = list(service.recognizer.scheme.types)
+    types = [one["schema"] for one in described["paths"][brat.PATH]["post"]["parameters"] if one["name"] == "types"]
+    for one in (request["types"], *types):
+        one["anyOf"][0]["items"]["enum"] = list(service.recognizer.scheme.types)
     request["text"]["maxLength"] = service.limits.characters
     request["texts"]["maxItems"] = service.limits.texts
     for name in ("text", "texts"):

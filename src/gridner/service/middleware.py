@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import binascii
 import hmac
+import json
 import logging
 import time
 import traceback
+from base64 import b64decode
 from collections.abc import Callable, Collection
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
@@ -36,11 +40,20 @@ log = logging.getLogger("gridner.service")
 class Watch:
     """Counts and times every request, adds the headers, and turns what was not foreseen into a problem.
 
-    The log gets no texts: of an error kind and place, of a request (if `access`) method, path, status and time.
+    The log gets no texts: of an error kind and place, of a request (if `access`) method, path, status and time, and of
+    one that was refused on a path of `explain` why.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str], access: bool, private: bool) -> None:
-        self.app, self.metrics, self.paths, self.access = app, metrics, paths, access
+    def __init__(
+        self,
+        app: ASGIApp,
+        metrics: Metrics,
+        paths: Collection[str],
+        access: bool,
+        private: bool,
+        explain: Collection[str] = (),
+    ) -> None:
+        self.app, self.metrics, self.paths, self.access, self.explain = app, metrics, paths, access, explain
         self.headers = HEADERS if private else {k: v for k, v in HEADERS.items() if "Resource-Policy" not in k}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -52,6 +65,8 @@ class Watch:
 
         async def sending(message: Message) -> None:
             nonlocal status
+            if status >= 400 and scope["path"] in self.explain and message.get("body"):
+                log.warning("%s %s %s: %s", scope["method"], scope["path"], status, _detail(message["body"]))
             if head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             if message["type"] == "http.response.start":
@@ -96,8 +111,10 @@ class Guard:
         open_paths: Collection[str],
         health_paths: Collection[str],
         json_paths: Collection[str],
+        token_in_query: Collection[str] = (),
     ) -> None:
         self.app, self.limits, self.check, self.token = app, limits, check, token
+        self.token_in_query = token_in_query  # paths for clients that can send no header
         self.hosts, self.open_paths, self.health_paths, self.json_paths = hosts, open_paths, health_paths, json_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -121,8 +138,10 @@ class Guard:
     def _may(self, scope: Scope, headers: Headers) -> bool:
         if self.token is None or (scope["method"] == "GET" and scope["path"] in self.open_paths):
             return True
-        kind, _, given = headers.get("authorization", "").partition(" ")
-        return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode("latin-1"), self.token.encode())
+        found = [_token(headers.get("authorization", ""))]
+        if scope["path"] in self.token_in_query:
+            found += [one.encode() for one in parse_qs(scope["query_string"].decode("latin-1")).get("token", ())]
+        return any(hmac.compare_digest(one, self.token.encode()) for one in found)
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         if scope["path"] in self.json_paths and (refusal := _not_json(headers)):
@@ -165,6 +184,27 @@ class Guard:
             return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         await self.app(scope, whole, send)
+
+
+def _token(header: str) -> bytes:
+    """The token in an Authorization header: Bearer TOKEN, or the password of Basic."""
+    kind, _, given = header.partition(" ")
+    if kind.lower() == "bearer":
+        return given.strip().encode("latin-1")
+    if kind.lower() == "basic":
+        try:
+            return b64decode(given.strip(), validate=True).partition(b":")[2]
+        except (binascii.Error, ValueError):
+            return b""
+    return b""
+
+
+def _detail(body: bytes) -> str:
+    """What a problem says."""
+    try:
+        return str(json.loads(body)["detail"])
+    except (ValueError, TypeError, KeyError):
+        return ""
 
 
 def _not_json(headers: Headers) -> Response | None:
