@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gridner.inference.checkpoint import ABOUT, read_checkpoint
+from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "engine": ("ONNX Runtime" if checkpoint.exported else "torch") + ", int8" * checkpoint.int8,
         "files": f"{', '.join(checkpoint.network)}, {size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
-        "fingerprint": hashlib.sha256((folder / ABOUT).read_bytes()).hexdigest()[:16],  # it has the other files' hashes
+        "fingerprint": _fingerprint(folder),
         "types": list(checkpoint.types),
         **(
             {"types by corpus": {group.name: ", ".join(group.types) for group in checkpoint.groups}}
@@ -43,3 +43,8 @@ def _dev_f1(scores: Mapping[str, Any]) -> dict[str, float]:
             if name in score["exact"]:
                 found[f"{corpus} {name}".strip()] = round(100 * score["exact"][name]["f1"], 2)
     return found
+
+
+def _fingerprint(folder: Path) -> str:
+    """Return a hash of the manifest, which has the hashes of the other files."""
+    return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()[:16]
