@@ -233,6 +233,27 @@ def test_a_report_has_the_types_that_are_confused() -> None:
     assert wrong == {"Part": ["Sign"], "Sign": []}
 
 
+def test_twice_the_wrong_entities_cost_a_report_twice_as_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+    equal = Fragment.__eq__
+
+    def counting(one: Fragment, other: object) -> bool:
+        nonlocal compared
+        compared += 1
+        return equal(one, other)
+
+    monkeypatch.setattr(Fragment, "__eq__", counting)
+    comparisons = []
+    for count in (100, 200):
+        compared = 0
+        text = "pain in " * count
+        gold = Document("d", text, tuple(entity("Sign", (8 * n, 8 * n + 4)) for n in range(count)))
+        answer = Document("d", text, tuple(entity("Part", (8 * n, 8 * n + 7)) for n in range(count)))
+        Report(("a",)).add(gold, [answer])
+        comparisons.append(compared)
+    assert comparisons[1] <= 3 * comparisons[0]
+
+
 def test_the_score_of_what_is_predicted_twice_is_the_highest_in_any_order() -> None:
     twice = (entity("Sign", (0, 16), score=0.9), entity("Sign", (0, 16), score=0.1))
     for some in (twice, twice[::-1]):

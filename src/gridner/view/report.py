@@ -82,8 +82,9 @@ class Report:
         labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
         packed = list(packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN))
         facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
+        gold = _gold_by_fragments(entities)
         for fact, item in zip(facts, entities, strict=True):
-            if not fact["h"] & GOLD and (others := _same_words(item, entities)):
+            if not fact["h"] & GOLD and (others := gold.get(item.fragments)):
                 fact["c"] = [[self.types[type], has] for type, has in others.items()]
         return {"d": document, "c": packed, "e": facts}
 
@@ -116,10 +117,13 @@ class Report:
         }
 
 
-def _same_words(item: Item, entities: Mapping[Item, Mapping[str, Any]]) -> dict[str, int]:
-    """The types of gold entities of exactly these fragments, and who has each."""
-    same = ((one.type, about["h"]) for one, about in entities.items() if one.fragments == item.fragments)
-    return {type: has for type, has in same if has & GOLD}
+def _gold_by_fragments(entities: Mapping[Item, Mapping[str, Any]]) -> dict[tuple[Fragment, ...], dict[str, int]]:
+    """Return the types of the gold entities of a sentence by their fragments, each with the systems that have it."""
+    found: dict[tuple[Fragment, ...], dict[str, int]] = {}
+    for item, about in entities.items():
+        if about["h"] & GOLD:
+            found.setdefault(item.fragments, {})[item.type] = about["h"]
+    return found
 
 
 def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Fragment, ...]], float]:
