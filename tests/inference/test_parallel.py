@@ -111,6 +111,27 @@ def test_notes_outlive_a_stop(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_resumed_run_counts_a_bad_record_once(exported: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.jsonl").write_text('bad\n{"id": "../d", "text": "Pain in left arm."}\n')
+    common = ["--input", tmp_path / "in.jsonl", "--lenient", "--model", exported, "--output", tmp_path / "out"]
+    failed = run(*common, "--to", "brat")  # which cannot write a document of that id
+    assert failed.returncode == 2
+    assert "out.part; pass --resume to continue" in failed.stderr
+    done = run(*common, "--to", "jsonl", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "1 document already done" in done.stderr
+    assert "1 × bad record skipped" in done.stderr
+
+
+def test_a_run_that_was_killed_while_it_wrote_its_settings_can_be_started_again(tmp_path: Path) -> None:
+    (tmp_path / "out.part").mkdir()
+    (tmp_path / "out.part" / "settings.json.part").write_text('{"model')
+    for resume in (False, True):
+        with PartialPredictions(tmp_path / "out", {}, resume=resume, notes=Notes()) as kept:
+            assert not kept.done
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_folder_that_is_not_ours_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "out.part").mkdir()
     (tmp_path / "out.part" / "mine").write_text("mine")

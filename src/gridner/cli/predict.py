@@ -84,6 +84,7 @@ def predict(
 
     """
     notes = Notes()
+    reading_notes = Notes()  # apart, since a resumed run reads all input again
     reading = replace(reading, format=format)
     workers = limit_to_cores("--workers", workers) if engine == "local" else workers
     threads = limit_to_cores("--threads", threads, (workers or 1) if engine == "local" else 1)
@@ -114,7 +115,7 @@ def predict(
     given = None
     if engine == "local" or (source is not None and not is_table(source)):
         given = input_of(inputs or [], at, reading)
-        documents = given.documents(notes)
+        documents = given.documents(reading_notes)
     found = partial(found_by, task, workers or 1, notes)
     if pre_annotate:
         _pre_annotate(found, _brat_folder(at, inputs or [], reading), reading, notes)
@@ -133,7 +134,8 @@ def predict(
             print_json_line(to_json(answer), flush=given is not None and given.from_stdin)
     else:
         _draw(answer for _, answer in found(documents))
-    print_notes(notes)
+    reading_notes.merge(notes)
+    print_notes(reading_notes)
 
 
 def _check_options(

@@ -44,10 +44,12 @@ class PartialPredictions:
             self._held.enter_context(
                 only_process(self.folder, f"{output}: another process writes it, expected another --output")
             )
-            if any(self.folder.iterdir()):
+            part = self.folder / "settings.json.part"
+            if any(entry != part for entry in self.folder.iterdir()):
                 self._resume(asked, resume)
-            else:
-                (self.folder / "settings.json").write_text(json.dumps(asked, indent=1), encoding="utf-8")
+            else:  # a new run, or one that was killed before it had written its settings
+                part.write_text(json.dumps(asked, indent=1), encoding="utf-8")
+                part.replace(self.folder / "settings.json")
             self._file: IO[bytes] = open(self._documents, "ab")  # noqa: SIM115
         except BaseException as error:
             self._held.close()
