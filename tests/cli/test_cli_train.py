@@ -120,7 +120,7 @@ def test_a_lexicon_goes_into_the_training_and_the_card(corpus: Path, tmp_path: P
     assert done.returncode == 0, done.stderr
     assert "1 × lexicon: name of a type that train does not have, left out" in done.stderr
     assert (
-        "Its lexicon has names that add 8 to the log-odds of their relations: Sign 1."
+        "The gazetteer adds 8 to the log-odds of the relations of its names: Sign 1."
         in (tmp_path / "m" / "README.md").read_text()
     )
     assert (tmp_path / "m" / "names.tsv").read_text() == "Sign\tnausea\n"

@@ -19,7 +19,7 @@ from support.many_documents import Deadly, corpus, same_answers
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "CHARACTERS", 200)
+    monkeypatch.setattr(parallel, "CHUNK_CHARACTERS", 200)
 
 
 @pytest.mark.usefixtures("small_chunks")
@@ -44,12 +44,12 @@ def test_a_process_that_dies_loses_nothing(exported: Path, tmp_path: Path) -> No
     assert (tmp_path / "died").exists()
 
 
-def test_a_process_that_dies_again_and_again_is_said(exported: Path) -> None:
-    with pytest.raises(GridnerError, match=r"processes died 4 times in a row .* at work on d0"):
+def test_a_process_that_dies_again_and_again_is_an_error(exported: Path) -> None:
+    with pytest.raises(GridnerError, match=r"processes died 4 times in a row, at work on d0"):
         list(predict_in_processes(Deadly(model=exported, victim="d0"), corpus(2), workers=1, notes=Notes()))
 
 
-def test_what_is_wrong_with_the_model_is_said_as_it_is(tmp_path: Path) -> None:
+def test_an_error_of_the_model_is_raised_unchanged(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="nowhere"):
         list(predict_in_processes(PredictionTask(model=tmp_path / "nowhere"), corpus(2), workers=1, notes=Notes()))
 
@@ -59,7 +59,7 @@ def run(*arguments: object, stdin: str | None = None) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, input=stdin)
 
 
-def test_what_was_stopped_is_gone_on_with(exported: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes(exported: Path, tmp_path: Path) -> None:
     write(corpus(1500), tmp_path / "in.jsonl")
     common = ["--input", tmp_path / "in.jsonl", "--model", exported, "--threads", 1]
     assert run(*common, "--output", tmp_path / "whole.jsonl").returncode == 0
@@ -78,10 +78,10 @@ def test_what_was_stopped_is_gone_on_with(exported: Path, tmp_path: Path) -> Non
         file.write(b'{"id": "torn')
     again = run(*common, "--output", tmp_path / "out.jsonl")
     assert again.returncode == 2
-    assert "from a prediction that was interrupted; pass --resume to continue it" in again.stderr
+    assert "from an interrupted prediction; pass --resume to continue it" in again.stderr
     other = run(*common, "--output", tmp_path / "out.jsonl", "--resume", "--threshold", "0.9")
     assert other.returncode == 2
-    assert "threshold was None, expected the same again" in other.stderr
+    assert "threshold was None; resume with the same options" in other.stderr
     more = run(*common, "--output", tmp_path / "out.jsonl", "--resume", "--workers", "2")
     assert more.returncode == 0, more.stderr
     assert "documents already done" in more.stderr
@@ -196,11 +196,14 @@ def test_documents_that_are_done_are_not_done_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda before: [before[0], replace(before[1], text="Another text."), *before[2:]], "document d1 is not what"),
-        (lambda before: [before[0], replace(before[1], meta={"a": 1}), *before[2:]], "document d1 is not what it was"),
-        (lambda before: [before[0], *before[2:]], r"document d1 was done and is not where it was \(document d2"),
-        (lambda before: [replace(before[0], id="new"), *before], "document d0 was done and is not where it was"),
-        (lambda before: before[:2], "document d2 was done and is no longer in the input"),
+        (
+            lambda before: [before[0], replace(before[1], text="Another text."), *before[2:]],
+            "document d1 has changed since",
+        ),
+        (lambda before: [before[0], replace(before[1], meta={"a": 1}), *before[2:]], "document d1 has changed since"),
+        (lambda before: [before[0], *before[2:]], "document d2 is in the place of document d1, which is finished"),
+        (lambda before: [replace(before[0], id="new"), *before], "document new is in the place of document d0"),
+        (lambda before: before[:2], "document d2 is finished and no longer in the input"),
     ],
 )
 def test_an_input_that_has_changed_is_refused_and_the_document_named(tmp_path: Path, change: Any, said: str) -> None:
@@ -222,7 +225,7 @@ def test_entities_of_the_input_do_not_matter_as_they_are_replaced(tmp_path: Path
 
 def test_documents_that_are_done_may_be_compared_in_any_order(tmp_path: Path) -> None:
     output = interrupted(tmp_path, 3)
-    refused = pytest.raises(OutputError, match="document d0 was done and is no longer in the input")
+    refused = pytest.raises(OutputError, match="document d0 is finished and no longer in the input")
     with refused, PartialPredictions(output, {}, resume=True, notes=Notes()) as kept:
         kept.check_all(reversed(corpus(3)))
         kept.check_all(corpus(3)[1:])
@@ -247,11 +250,11 @@ def test_a_command_resumes_only_what_it_began(exported: Path, tmp_path: Path) ->
     other = [*lines[:3], lines[3].replace("pain", "ache").replace("Pain", "Ache"), *lines[4:]]
     changed = run(*common, "--resume", stdin="\n".join(other))
     assert changed.returncode == 2
-    assert "the input has changed: document d3 is not what it was" in changed.stderr
+    assert "the input has changed: document d3 has changed since" in changed.stderr
     lexicon.write_text("Drug\tzyrtec\nSign\tache\n")
     names = run(*common, "--resume", stdin="\n".join(lines))
     assert names.returncode == 2
-    assert "out.jsonl.part: another lexicon, expected the same again" in names.stderr
+    assert "out.jsonl.part: a different lexicon; resume with the same options" in names.stderr
     lexicon.write_text("Drug\tzyrtec\n")
     done = run(*common, "--resume", stdin="\n".join(lines))
     assert done.returncode == 0, done.stderr

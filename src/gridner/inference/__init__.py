@@ -1,1 +1,1 @@
-"""From text to entities, without torch: checkpoints, batches, engines, the recognizer."""
+"""From text to entities, without torch. Start with `recognizer.py`."""

@@ -1,4 +1,4 @@
-"""The model card of a training: data, command, versions and scores; no text of the corpus."""
+"""The model card: data, command, versions and scores, without any text of the corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VERSIONS = ("gridner", "torch", "transformers", "tokenizers", "numpy")
 
 
 def versions() -> dict[str, str]:
-    """What a result may depend on."""
+    """Return the versions that a result may depend on."""
     return {"python": platform.python_version(), **{name: version(name) for name in VERSIONS}}
 
 
@@ -23,7 +23,7 @@ def kind_of(part: str) -> str:
 
 
 def card_of(checkpoint: Checkpoint) -> str:
-    """The card, in Markdown with the hub's header."""
+    """Return the card of a model, in Markdown with the header of the hub."""
     training, model = checkpoint.training, checkpoint.config.model
     lines = [
         "---",
@@ -54,7 +54,7 @@ def card_of(checkpoint: Checkpoint) -> str:
     if training.get("lexicon"):
         names = ", ".join(f"{kind} {count:,}" for kind, count in training["lexicon"]["names"].items())
         bonus = checkpoint.config.decoding.name_bonus
-        lines += ["", f"Its lexicon has names that add {bonus:g} to the log-odds of their relations: {names}."]
+        lines += ["", f"The gazetteer adds {bonus:g} to the log-odds of the relations of its names: {names}."]
     for name, scores in training["scores"].items():
         lines += ["", f"## Scores on {name}", "", *_table(scores)]
     if training.get("reliability"):
@@ -64,16 +64,16 @@ def card_of(checkpoint: Checkpoint) -> str:
     if training.get("tuned"):
         lines += [
             "",
-            "The second command chose thresholds, names and calibration anew, on these dev documents.",
+            "The second command chose thresholds, names and calibration on these dev documents.",
         ]
     if checkpoint.config.train.tune_thresholds and has_dev:
         lines += [
             "",
             f"Thresholds were chosen on dev: links {decoding.link_threshold}, head and tail {decoding.end_threshold}. "
-            "So the epoch and the thresholds suit dev; another corpus will score lower.",
+            "Epoch and thresholds fit dev, so expect lower scores on other corpora.",
         ]
     elif has_dev:
-        lines += ["", "The epoch was chosen on dev, so another corpus will score lower."]
+        lines += ["", "The epoch was chosen on dev, so expect lower scores on other corpora."]
     if training["notes"]:
         lines += ["", "## What was left out or changed", ""]
         lines += [f"- {count:,} × {what}" for what, count in training["notes"].items()]
@@ -83,7 +83,7 @@ def card_of(checkpoint: Checkpoint) -> str:
 
 
 def _made(training: Mapping[str, Any]) -> list[str]:
-    """How it was made, as far as that is known."""
+    """Return how a model was made, as far as that is known."""
     lines = []
     if "seed" in training:
         lines.append(
@@ -91,15 +91,15 @@ def _made(training: Mapping[str, Any]) -> list[str]:
             f"minutes on {training['device']}; the weights are those of epoch {training['best_epoch']}."
         )
     if training.get("tuned"):
-        lines += ["", "Thresholds, names and calibration were then chosen anew, on the dev documents named here."]
+        lines += ["", "Then `gridner tune` chose thresholds, names and calibration on the dev documents listed here."]
     commands = [*([training["command"]] if "command" in training else []), *training.get("tuned", [])]
     return [*lines, *(["", "```sh", *commands, "```"] if commands else [])]
 
 
 def _origins(checkpoint: Checkpoint) -> list[str]:
-    """A row for each corpus of several: what it marks, and how often an epoch saw it."""
+    """Return a row for each of several corpora: the types that it annotates, and how often an epoch saw it."""
     lines = [
-        "Each corpus taught only the types that it marks, with links of their own, and is scored on these.",
+        "The model learned from each corpus only the types that it annotates, and is scored there on these types.",
         "",
         "| corpus | weight | types |",
         "|---|---|---|",
@@ -113,7 +113,7 @@ def _origins(checkpoint: Checkpoint) -> list[str]:
 
 
 def _reliability(rows: list[dict[str, float]]) -> list[str]:
-    head = "A score is the share of entities on dev with such a score that are right, as fitted there."
+    head = "A score is a probability: of the dev entities with a score near 0.8, about 80 % are right."
     lines = [head, "", "| score | entities | mean score | right |", "|---|---|---|---|"]
     for row in rows:
         numbers = f"{row['count']:,} | {row['score']:.2f} | {row['right']:.2f}"

@@ -1,4 +1,4 @@
-"""What a model is, in plain data: for bug reports and for the users of a service."""
+"""A description of a model as plain data, for bug reports and for users of the service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
-    """Engine, types, settings and scores of the model in a folder."""
+    """Return engine, types, settings and scores of the model in a folder."""
     checkpoint, _ = read_checkpoint(folder)
     settings, training = checkpoint.config.to_dict(), checkpoint.training
     size = sum((folder / name).stat().st_size for name in checkpoint.network)
@@ -35,14 +35,14 @@ def describe_model(folder: Path) -> dict[str, Any]:
 
 
 def _dev_f1(scores: Mapping[str, Any]) -> dict[str, float]:
-    """The F1 of all and of discontinuous entities on dev, with the name of the corpus if there are several."""
-    found = {}
+    """Return the F1 of all and of discontinuous entities on dev, by corpus if there are several."""
+    f1 = {}
     for part, score in scores.items():
         kind, _, corpus = part.partition("-")
         for name in ("all", "discontinuous") if kind == "dev" else ():
             if name in score["exact"]:
-                found[f"{corpus} {name}".strip()] = round(100 * score["exact"][name]["f1"], 2)
-    return found
+                f1[f"{corpus} {name}".strip()] = round(100 * score["exact"][name]["f1"], 2)
+    return f1
 
 
 def _fingerprint(folder: Path) -> str:

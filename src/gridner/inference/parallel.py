@@ -1,6 +1,6 @@
-"""Prediction in bulk: what is done with every document, in this process or in several.
+"""Predict many documents, in this process or in several.
 
-Answers come in the order of the documents, and are the same in one process and in many.
+Predictions come in the order of the documents, and are the same with any number of processes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from gridner.inference.cores import at_most_cores, usable_cores
 from gridner.inference.loading import load
 from gridner.inference.recognizer import Recognizer
 
-CHARACTERS = 50_000  # of the documents that a process gets at a time, if there is more than one
-DEATHS = 3  # of processes in a row, after which it is given up
+CHUNK_CHARACTERS = 50_000  # of the documents that a process gets at a time
+MAX_DEATHS = 3  # of processes in a row, before giving up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionTask:
-    """The model and what of its answers is wanted. It can be sent to other processes."""
+    """A model and the entities that are wanted from it. It can be sent to other processes."""
 
     model: Path | None = None
     lexicon: str | None = None
@@ -42,7 +42,7 @@ class PredictionTask:
     threads: int | None = None
 
     def load(self) -> Recognizer:
-        """The recognizer. A type that it does not know is an error."""
+        """Load the recognizer. A type that it does not know is an error."""
         settings: dict[str, Any] = {} if self.threshold is None else {"threshold": self.threshold}
         recognizer = load(self.model, threads=self.threads, lexicon=self.lexicon, **settings)
         known = recognizer.scheme.types
@@ -58,11 +58,10 @@ class PredictionTask:
         notes: Notes,
         each: Callable[[], None] = lambda: None,
     ) -> Iterator[Document]:
-        """The documents with the entities that are wanted. `each` is called after each sentence."""
-        for answer in recognizer.pipe(documents, notes=notes, each=each):
-            wanted = tuple(one for one in answer.entities if self.types is None or one.type in self.types)
-            kept = replace(answer, entities=wanted)
-            yield simplified(kept, flat=self.flat, max_gap=self.max_gap, notes=notes)
+        """Yield the documents with the entities that are wanted. `each` is called after each sentence."""
+        for document in recognizer.pipe(documents, notes=notes, each=each):
+            wanted = tuple(one for one in document.entities if self.types is None or one.type in self.types)
+            yield simplified(replace(document, entities=wanted), flat=self.flat, max_gap=self.max_gap, notes=notes)
 
 
 def predict_in_processes(
@@ -73,41 +72,43 @@ def predict_in_processes(
     notes: Notes,
     each: Callable[[], None] = lambda: None,
 ) -> Iterator[Document]:
-    """The same from several processes, at most one per core. One that dies is replaced, and its work done again."""
+    """Yield the same as `task.predict` from several processes, at most one per core.
+
+    A process that dies is replaced, and its work done again.
+    """
     workers = at_most_cores(workers, "workers")
-    most = max(1, usable_cores() // workers)
-    threads = most if task.threads is None else min(task.threads, most)
-    own = replace(task, threads=threads)
+    threads = max(1, usable_cores() // workers)
+    task = replace(task, threads=threads if task.threads is None else min(task.threads, threads))
     chunks = _chunks(documents)
-    pool = _pool(own, workers)
-    waiting: deque[tuple[list[Document], Future[_Read]]] = deque()
+    pool = _pool(task, workers)
+    waiting: deque[tuple[list[Document], Future[_Predicted]]] = deque()
     deaths = 0
     try:
         while True:
             try:
                 while len(waiting) < 2 * workers and (chunk := next(chunks, None)):
-                    waiting.append((chunk, pool.submit(_read, chunk)))
+                    waiting.append((chunk, pool.submit(_predict, chunk)))
                 if not waiting:
                     return
-                answers, of_them, sentences = waiting[0][1].result()
+                predicted, chunk_notes, sentences = waiting[0][1].result()
             except BrokenProcessPool:
                 deaths += 1
-                if deaths > DEATHS:
+                if deaths > MAX_DEATHS:
                     names = ", ".join(document.id for chunk, _ in waiting for document in chunk[:1])
                     raise GridnerError(
-                        f"processes died {deaths} times in a row (out of memory?), at work on {names[:200]}; "
-                        "expected them to live: fewer --workers need less memory"
+                        f"worker processes died {deaths} times in a row, at work on {names[:200]}; "
+                        "if memory ran out, use fewer --workers"
                     ) from None
                 pool.shutdown(cancel_futures=True)
-                pool = _pool(own, workers)
-                waiting = deque((chunk, pool.submit(_read, chunk)) for chunk, _ in waiting)
+                pool = _pool(task, workers)
+                waiting = deque((chunk, pool.submit(_predict, chunk)) for chunk, _ in waiting)
                 continue
             waiting.popleft()
             deaths = 0
-            notes.merge(of_them)
+            notes.merge(chunk_notes)
             for _ in range(sentences):
                 each()
-            yield from answers
+            yield from predicted
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
@@ -118,7 +119,7 @@ def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
     for document in documents:
         chunk.append(document)
         size += len(document.text)
-        if size >= CHARACTERS:
+        if size >= CHUNK_CHARACTERS:
             yield chunk
             chunk, size = [], 0
     if chunk:
@@ -126,20 +127,20 @@ def _chunks(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _pool(task: PredictionTask, workers: int) -> ProcessPoolExecutor:
-    fresh = multiprocessing.get_context("spawn")  # a fork would take the threads of engines along, half alive
-    return ProcessPoolExecutor(workers, mp_context=fresh, initializer=_start, initargs=(task,))
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy the threads of engines, half alive
+    return ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start, initargs=(task,))
 
 
-# What follows happens in the other processes.
+# The rest of this file runs in the worker processes.
 
-_Read = tuple[list[Document], Notes, int]
+_Predicted = tuple[list[Document], Notes, int]  # documents, notes, number of sentences
 _task: PredictionTask
-_recognizer: Recognizer | GridnerError  # what is wrong with the model is said with the first documents
+_recognizer: Recognizer | GridnerError  # an error of the model is raised with the first documents
 
 
 def _start(task: PredictionTask) -> None:
     global _task, _recognizer  # noqa: PLW0603
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that was started
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _task = task
     try:
@@ -155,7 +156,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _read(documents: list[Document]) -> _Read:
+def _predict(documents: list[Document]) -> _Predicted:
     if isinstance(_recognizer, GridnerError):
         raise _recognizer
     notes = Notes()
