@@ -156,7 +156,7 @@ def test_a_config_of_another_task(corpus: Path, tmp_path: Path) -> None:
     [
         (["--dev", "1.5"], "--dev 1.5, expected a corpus or a share"),
         (["--dev", "nowhere"], "nowhere: not found"),
-        (["--dev", "none", "--report"], "--report with --dev none, expected dev documents"),
+        (["--dev", "none", "--report"], "--report with --dev none"),
         (["--folds", "9"], "9 folds of 6 documents"),
         (["--folds", "2", "--test", "examples"], "expected the folds to come from --train alone"),
         (["--seeds", str(2**40)], "expected different numbers from 0 to 4294967295"),

@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from gridner.cli.train_corpora import Given, Sources, sources_of
+from gridner.cli.train_corpora import CorpusPaths, NamedPath, corpus_paths
 from gridner.errors import UsageError
 
 
 def sources(
     *train: str, dev: tuple[str, ...] = (), test: tuple[str, ...] = (), weights: tuple[float, ...] = ()
-) -> Sources:
-    return sources_of(train, dev, test, weights, default_share=0.1)
+) -> CorpusPaths:
+    return corpus_paths(train, dev, test, weights, default_share=0.1)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def sources(
     ],
 )
 def test_a_corpus_is_called_by_what_tells_most_in_its_path(path: str, name: str) -> None:
-    assert Given(path).telling == name
+    assert NamedPath(path).corpus_name == name
 
 
 def test_a_name_can_be_given_unless_it_is_a_path(tmp_path: Path) -> None:

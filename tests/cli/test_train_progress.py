@@ -1,13 +1,13 @@
 import pytest
 
-from gridner.cli.train_progress import Live
+from gridner.cli.train_progress import TrainingProgress
 from gridner.training.snapshot import State
 from support.small import tiny_config
 
 
 def test_a_run_that_is_over_leaves_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    live = Live(resume=False, quiet=False)
+    live = TrainingProgress(resume=False, quiet=False)
     for name in ("first", "second"):
         line = live.watch(name, tiny_config().train, 1)
         assert line is not None

@@ -3,11 +3,11 @@ from collections import Counter
 import pytest
 
 from gridner.config import Config
+from gridner.corpus.held_out import folds_of, hold_out
 from gridner.corpus.splits import Corpus, Part, part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
 from gridner.training.data import TrainingSet, is_discontinuous
-from gridner.training.many_runs import folds_of, hold_out
 from support.small import documents, part, tiny_config, word_pieces
 
 

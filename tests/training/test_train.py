@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from gridner.corpus.gazetteer import Lexicon
+from gridner.corpus.held_out import folds_of, hold_out
 from gridner.corpus.splits import part_of
 from gridner.documents import Entity, Fragment
 from gridner.errors import FormatError, InUseError, Notes, OutputError, UsageError
@@ -27,7 +28,7 @@ from gridner.scoring.significance import spread
 from gridner.training import train_once
 from gridner.training.interruption import Stopped
 from gridner.training.loop import _set_rates
-from gridner.training.many_runs import folds_of, hold_out, summary, train_all
+from gridner.training.many_runs import summary, train_all
 from gridner.training.task import prepare
 from support.small import documents, part, tiny_config
 from support.training import Watch, task, weights

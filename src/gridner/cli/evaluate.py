@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gridner.cli.printing import new_table, notes_json, print_json, print_notes, print_table
+from gridner.cli.printing import new_table, notes_json, print_json, print_notes, print_table, slice_label
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import JsonOption, NoTextOption
 from gridner.documents import Document
@@ -28,12 +28,6 @@ UnitOption = Annotated[
     typer.Option(help="What is resampled. By documents is wider, and more careful where sentences of one are alike."),
 ]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resampling.")]
-LABELS = {
-    "all": "all (micro)",
-    "in_discontinuous_sentences": "sentences with gaps",
-    "discontinuous": "discontinuous only",
-    "continuous": "continuous only",
-}
 
 
 @reading_options()
@@ -207,15 +201,6 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
     print_table(loose, "not comparable with exact match")
     if result.duplicates:
         typer.echo(f"left out: {plural(result.duplicates, 'entity')}, the same as another one of the document")
-
-
-def slice_label(name: str) -> str:
-    """What a table calls a slice."""
-    if name.startswith("type:"):
-        return f"  {name.removeprefix('type:')}"
-    if name.startswith("overlap:"):
-        return f"  overlap: {name.removeprefix('overlap:')}"
-    return LABELS[name]
 
 
 def _percent(value: float) -> str:

@@ -12,7 +12,7 @@ import typer
 from gridner.cli.printing import print_notes
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import OwnNamesOption, SettingsOption, TrainLexiconOption
-from gridner.cli.train_progress import Live
+from gridner.cli.train_progress import TrainingProgress
 from gridner.cli.training_process import command_line, prepare_training
 from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import GridnerError, Notes, UsageError
@@ -117,7 +117,7 @@ def experiment(
     command = command_line()
     texts: dict[str, str] = {}
     said, error = "", None
-    with Live(resume=False, quiet=False) as live:
+    with TrainingProgress(resume=False, quiet=False) as live:
         study = Study(
             config=chosen,
             parts=parts,

@@ -10,7 +10,7 @@ import typer
 
 from gridner.cli.printing import print_notes
 from gridner.cli.reading_options import READABLE_FORMATS
-from gridner.cli.train_progress import EVERY, Live
+from gridner.cli.train_progress import SECONDS_BETWEEN_LINES, TrainingProgress
 from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
 from gridner.errors import Notes
 from gridner.view.duration import duration
@@ -106,8 +106,9 @@ def pretrain(
     )
     main = is_main_process()
     notes = Notes()
-    with exit_when_interrupted(resume=resume), Live(resume=resume, quiet=not main) as live:
-        facts = run(task, resume=resume, watcher=Line(live, length * batch) if main else None, notes=notes)
+    with exit_when_interrupted(resume=resume), TrainingProgress(resume=resume, quiet=not main) as progress:
+        watcher = PretrainingProgress(progress, length * batch) if main else None
+        facts = run(task, resume=resume, watcher=watcher, notes=notes)
     if main:
         before, after = (facts["history"][place]["perplexity"] for place in (0, -1))
         print_notes(notes)
@@ -115,42 +116,42 @@ def pretrain(
         typer.echo(f"the encoder is in {output}", err=True)
 
 
-class Line:
-    """The watcher of a pretraining."""
+class PretrainingProgress:
+    """Show the progress of pretraining."""
 
-    def __init__(self, live: Live, pieces: int) -> None:
-        self.live = live
-        self.pieces = pieces  # of a step
+    def __init__(self, progress: TrainingProgress, pieces: int) -> None:
+        self.progress = progress
+        self.pieces = pieces  # per step
         self.task: TaskID | None = None
         self.loss = 0.0
-        self.began: tuple[float, int] | None = None
-        self.spoke = time.monotonic()
+        self.start: tuple[float, int] | None = None
+        self.last_line = time.monotonic()
 
     def begin(self, state: State, steps: int) -> None:
-        """Say where a run starts."""
+        """Print where a run starts."""
         where = f"resuming after step {state.step:,} of" if state.step else "starting:"
-        self.live.say(f"{where} {steps:,} steps")
+        self.progress.say(f"{where} {steps:,} steps")
 
     def step(self, state: State, steps: int, loss: float) -> None:
-        """Move the line."""
+        """Move the bar."""
         self.loss = loss if not self.loss else 0.95 * self.loss + 0.05 * loss
-        bar = self.live.bar
+        bar = self.progress.bar
         if self.task is None:
-            self.task = bar.add_task("pretraining", total=steps, said="")
-            self.began = (time.monotonic(), state.step)
-        assert self.began is not None  # noqa: S101
-        seconds, done = time.monotonic() - self.began[0], state.step - self.began[1]
+            self.task = bar.add_task("pretraining", total=steps, status="")
+            self.start = (time.monotonic(), state.step)
+        assert self.start is not None  # noqa: S101
+        seconds, done = time.monotonic() - self.start[0], state.step - self.start[1]
         speed = f"{done * self.pieces / seconds:,.0f} pieces/s, " if done else ""
         left = duration(state.seconds / state.step * (steps - state.step))
-        said = f"loss {self.loss:.3f}, perplexity {state.history[-1]['perplexity']:.2f}, {speed}{left} left"
-        bar.update(self.task, completed=state.step, said=said)
-        if not self.live.console.is_terminal and time.monotonic() - self.spoke > EVERY:
-            self.spoke = time.monotonic()
-            self.live.say(f"step {state.step:,}/{steps:,}: {said}")
+        status = f"loss {self.loss:.3f}, perplexity {state.history[-1]['perplexity']:.2f}, {speed}{left} left"
+        bar.update(self.task, completed=state.step, status=status)
+        if not self.progress.console.is_terminal and time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
+            self.last_line = time.monotonic()
+            self.progress.say(f"step {state.step:,}/{steps:,}: {status}")
 
     def look(self, state: State, steps: int) -> None:
-        """Say how well the held-out text is guessed."""
+        """Print the perplexity of the held-out text."""
         row = state.history[-1]
         loss = f"loss {row['loss']:.3f}, " if "loss" in row else ""
-        said = f"{loss}perplexity of held-out text {row['perplexity']:.2f}, {duration(state.seconds)}"
-        self.live.say(f"step {state.step:,}/{steps:,}: {said}")
+        status = f"{loss}perplexity of held-out text {row['perplexity']:.2f}, {duration(state.seconds)}"
+        self.progress.say(f"step {state.step:,}/{steps:,}: {status}")

@@ -15,6 +15,12 @@ from gridner.errors import Notes, printable
 
 MAX_PLACES = 5  # per note
 CONTROL_CHARACTERS = re.compile(r"[\x7f-\x9f]")  # JSON leaves them as they are, and terminals obey them
+SLICE_LABELS = {
+    "all": "all (micro)",
+    "in_discontinuous_sentences": "sentences with gaps",
+    "discontinuous": "discontinuous only",
+    "continuous": "continuous only",
+}
 
 
 def print_notes(notes: Notes, corpus: str = "") -> None:
@@ -68,3 +74,12 @@ def print_table(table: Table, caption: str = "") -> None:
     if caption:
         console.print(caption, style="dim", markup=False, soft_wrap=True)
         console.print()
+
+
+def slice_label(name: str) -> str:
+    """Return how a table names a slice of an evaluation."""
+    if name.startswith("type:"):
+        return f"  {name.removeprefix('type:')}"
+    if name.startswith("overlap:"):
+        return f"  overlap: {name.removeprefix('overlap:')}"
+    return SLICE_LABELS[name]

@@ -1,4 +1,4 @@
-"""Which --dev and --test of `gridner train` belong to which --train, and what the corpora are called."""
+"""Match the repeated options of `gridner train`: which --dev, --test and --weight belong to which --train."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from gridner.errors import UsageError
 if TYPE_CHECKING:
     from gridner.corpus.splits import Corpus, Part
 
-PARTS = "train|training|dev|devel|development|valid|validation|test|testing|eval"
-PART = re.compile(rf"(?:{PARTS})", re.IGNORECASE)  # names that tell nothing about a corpus
-BESIDE_PART = re.compile(rf"^(?:{PARTS})[-_.]|[-_.](?:{PARTS})$", re.IGNORECASE)
-NAMED = re.compile(r"(?P<name>\w[\w.-]*)=(?P<path>.+)")
-NONE = "none"
+PART_NAMES = "train|training|dev|devel|development|valid|validation|test|testing|eval"
+PART_NAME = re.compile(rf"(?:{PART_NAMES})", re.IGNORECASE)  # says nothing about the corpus
+PART_AFFIX = re.compile(rf"^(?:{PART_NAMES})[-_.]|[-_.](?:{PART_NAMES})$", re.IGNORECASE)
+NAME_AND_PATH = re.compile(r"(?P<name>\w[\w.-]*)=(?P<path>.+)")
+NO_DEV = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """An argument of --train, --dev or --test: PATH, or NAME=PATH."""
+class NamedPath:
+    """A value of --train, --dev or --test: PATH, or NAME=PATH."""
 
     path: str
     name: str | None = None
 
     @property
-    def telling(self) -> str:
-        """The name that is given, or else the first part of the path, from its end, that is not just train or dev."""
+    def corpus_name(self) -> str:
+        """The given name, or the last part of the path that is not just train, dev or test."""
         if self.name is not None:
             return self.name
-        for part in reversed(Path(self.path).absolute().parts):
-            name = part.partition(".")[0] if part == Path(self.path).name else part
-            if not PART.fullmatch(name):
-                return re.sub(r"[^\w.-]+", "-", BESIDE_PART.sub("", name)).strip("-.") or "corpus"
+        for folder in reversed(Path(self.path).absolute().parts):
+            name = folder.partition(".")[0] if folder == Path(self.path).name else folder
+            if not PART_NAME.fullmatch(name):
+                return re.sub(r"[^\w.-]+", "-", PART_AFFIX.sub("", name)).strip("-.") or "corpus"
         return "corpus"
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
-    """Where the parts of each corpus are, by its name."""
+class CorpusPaths:
+    """The paths of the parts of each corpus, by the name of the corpus."""
 
     train: dict[str, str]
-    dev: dict[str, str]  # none where `dev_share` is given, or no dev is wanted
+    dev: dict[str, str]  # empty with `dev_share`, or without dev
     test: dict[str, str]
     weights: dict[str, float]
     dev_share: float | None = None
@@ -54,57 +54,57 @@ class Sources:
         """Whether there is more than one corpus."""
         return len(self.train) > 1
 
-    def part_name(self, kind: str, name: str) -> str:
-        """Return train, dev or test, with the name of the corpus where there are several."""
-        return f"{kind}-{name}" if self.several else kind
+    def part_name(self, kind: str, corpus: str) -> str:
+        """Return train, dev or test, with the name of the corpus if there are several."""
+        return f"{kind}-{corpus}" if self.several else kind
 
-    def read(self, read: Callable[[Path, str], Part]) -> list[Corpus]:
-        """Return the corpora; `read` is given a path and the name of the part. What is held out is still in train."""
+    def read(self, read_part: Callable[[Path, str], Part]) -> list[Corpus]:
+        """Read the corpora; `read_part` gets a path and the name of the part. A held-out share is still in train."""
         from gridner.corpus.splits import Corpus
 
-        def part(kind: str, name: str, paths: dict[str, str]) -> Part | None:
-            return read(Path(paths[name]), self.part_name(kind, name)) if name in paths else None
+        def part(kind: str, corpus: str, paths: dict[str, str]) -> Part | None:
+            return read_part(Path(paths[corpus]), self.part_name(kind, corpus)) if corpus in paths else None
 
-        found = []
+        corpora = []
         for name, path in self.train.items():
-            train = read(Path(path), self.part_name("train", name))
+            train = read_part(Path(path), self.part_name("train", name))
             test, dev = part("test", name, self.test), part("dev", name, self.dev)
-            found.append(Corpus(name if self.several else "", train, dev, test, self.weights[name]))
-        return found
+            corpora.append(Corpus(name if self.several else "", train, dev, test, self.weights[name]))
+        return corpora
 
 
-def sources_of(
+def corpus_paths(
     train: Sequence[str], dev: Sequence[str], test: Sequence[str], weights: Sequence[float], *, default_share: float
-) -> Sources:
-    """Check what is given for the repeated options, before anything is read."""
-    given = [_given(one) for one in train]
-    telling = [one.telling for one in given]
-    names = _unique(given)
+) -> CorpusPaths:
+    """Check the values of the repeated options and assign them to the corpora, before anything is read."""
+    train_paths = [_named_path(value) for value in train]
+    path_names = [path.corpus_name for path in train_paths]
+    names = _unique_names(train_paths)
     if weights and len(weights) != len(names):
         raise UsageError(f"--weight {len(weights)} times for {len(names)} --train, expected one for each")
     share = default_share if not dev else share_of(dev[0]) if len(dev) == 1 else None
-    paths = [] if share is not None or list(dev) == [NONE] else [_given(one) for one in dev]
-    for one in paths if len(dev) > 1 else ():
-        if one.path == NONE or share_of(one.path) is not None:
+    dev_paths = [] if share is not None or list(dev) == [NO_DEV] else [_named_path(value) for value in dev]
+    for path in dev_paths if len(dev) > 1 else ():
+        if path.path == NO_DEV or share_of(path.path) is not None:
             raise UsageError(
-                f"--dev {one.path} beside others, expected one --dev with a share for all, or a corpus each"
+                f"--dev {path.path} beside others, expected one --dev with a share for all, or a corpus each"
             )
-    found = _assigned("--dev", paths, names, telling)
-    if found and len(found) < len(names):
-        missing = ", ".join(name for name in names if name not in found)
+    dev_by_corpus = _assign("--dev", dev_paths, names, path_names)
+    if dev_by_corpus and len(dev_by_corpus) < len(names):
+        missing = ", ".join(name for name in names if name not in dev_by_corpus)
         raise UsageError(f"--dev: none for {missing}, expected one for each --train, in the same order")
-    return Sources(
-        train=dict(zip(names, (one.path for one in given), strict=True)),
-        dev=found,
-        test=_assigned("--test", [_given(one) for one in test], names, telling),
+    return CorpusPaths(
+        train=dict(zip(names, (path.path for path in train_paths), strict=True)),
+        dev=dev_by_corpus,
+        test=_assign("--test", [_named_path(value) for value in test], names, path_names),
         weights=dict(zip(names, weights or [1.0] * len(names), strict=True)),
         dev_share=share,
     )
 
 
 def share_of(dev: str) -> float | None:
-    """The share of the documents, or None if it is a path or "none"."""
-    if dev == NONE or Path(dev).exists():
+    """Return the share of the documents to hold out; None for a path or "none"."""
+    if dev == NO_DEV or Path(dev).exists():
         return None
     try:
         share = float(dev)
@@ -115,46 +115,46 @@ def share_of(dev: str) -> float | None:
     return share
 
 
-def _given(text: str) -> Given:
-    named = NAMED.fullmatch(text)
-    return Given(text) if named is None or Path(text).exists() else Given(named["path"], named["name"])
+def _named_path(value: str) -> NamedPath:
+    match = NAME_AND_PATH.fullmatch(value)
+    return NamedPath(value) if match is None or Path(value).exists() else NamedPath(match["path"], match["name"])
 
 
-def _unique(given: Sequence[Given]) -> list[str]:
-    """Names as they are given, or made from paths; a number is added to the latter where that is taken."""
+def _unique_names(paths: Sequence[NamedPath]) -> list[str]:
+    """Return the given names, and names made from paths, with a number if the name is taken."""
     names: list[str] = []
-    chosen = [one.name for one in given if one.name is not None]
-    for one in given:
-        if one.name is not None and chosen.count(one.name) > 1:
-            raise UsageError(f"--train {one.name}=…: two of this name, expected different ones")
-        name, number = one.telling, 1
-        while one.name is None and (name in names or name in chosen):
+    given_names = [path.name for path in paths if path.name is not None]
+    for path in paths:
+        if path.name is not None and given_names.count(path.name) > 1:
+            raise UsageError(f"--train {path.name}=…: two of this name, expected different ones")
+        name, number = path.corpus_name, 1
+        while path.name is None and (name in names or name in given_names):
             number += 1
-            name = f"{one.telling}-{number}"
+            name = f"{path.corpus_name}-{number}"
         names.append(name)
     return names
 
 
-def _assigned(option: str, given: Sequence[Given], names: Sequence[str], telling: Sequence[str]) -> dict[str, str]:
-    """Which corpus each argument belongs to: that of its name, or that in the same place."""
-    found: dict[str, str] = {}
-    for place, one in enumerate(given):
-        if one.name is not None:
-            name = one.name
+def _assign(option: str, paths: Sequence[NamedPath], names: Sequence[str], path_names: Sequence[str]) -> dict[str, str]:
+    """Assign each path to a corpus: by its name, or else by its place."""
+    assigned: dict[str, str] = {}
+    for place, path in enumerate(paths):
+        if path.name is not None:
+            name = path.name
             if name not in names:
-                raise UsageError(f"{option} {name}={one.path}: no --train of that name, expected {', '.join(names)}")
-        elif len(given) != len(names):
+                raise UsageError(f"{option} {name}={path.path}: no --train of that name, expected {', '.join(names)}")
+        elif len(paths) != len(names):
             raise UsageError(
-                f"{option} {len(given)} times for {len(names)} --train, expected one for each, in the same order, "
+                f"{option} {len(paths)} times for {len(names)} --train, expected one for each, in the same order, "
                 f"or {option} NAME=PATH with a name of {', '.join(names)}"
             )
         else:
             name = names[place]
-            if one.telling != telling[place] and one.telling in telling:
+            if path.corpus_name != path_names[place] and path.corpus_name in path_names:
                 raise UsageError(
-                    f"{option} {one.path} in the place of {name}, expected the order of --train, or {option} NAME=PATH"
+                    f"{option} {path.path} in the place of {name}, expected the order of --train, or {option} NAME=PATH"
                 )
-        if name in found:
-            raise UsageError(f"{option}: {found[name]} and {one.path} for {name}, expected one for each --train")
-        found[name] = one.path
-    return found
+        if name in assigned:
+            raise UsageError(f"{option}: {assigned[name]} and {path.path} for {name}, expected one for each --train")
+        assigned[name] = path.path
+    return assigned

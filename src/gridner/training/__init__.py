@@ -1,6 +1,7 @@
-"""Training: documents → a model directory."""
+"""Training: from documents to a model folder."""
 
+from gridner.training.corpora import TrainingResult, train, train_corpora
 from gridner.training.run import train_once
 from gridner.training.task import TrainingTask
 
-__all__ = ["TrainingTask", "train_once"]
+__all__ = ["TrainingResult", "TrainingTask", "train", "train_corpora", "train_once"]

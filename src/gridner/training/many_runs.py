@@ -1,19 +1,15 @@
-"""Several trainings: seeds and folds, with mean and deviation."""
+"""Train every task with every seed, and summarize the scores: mean and deviation over the runs."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from gridner.config import TrainConfig
-from gridner.corpus.splits import Corpus, Part
-from gridner.documents import Document
-from gridner.errors import Notes, OutputError, UsageError, plural
+from gridner.errors import Notes, OutputError
 from gridner.files import write_text, write_whole
 from gridner.scoring.significance import Spread, spread
 from gridner.training.loop import Watcher
@@ -21,78 +17,7 @@ from gridner.training.run import train_once
 from gridner.training.task import TrainingTask, check_parts
 
 SUMMARY = "summary.json"
-SPLIT_SEED = 0  # which documents are held out does not depend on the seed of the training
 MEASURES = ("precision", "recall", "f1")
-
-
-def hold_out(part: Part, share: float) -> tuple[Part, Part]:
-    """Two parts: the rest, and a share of the documents, at least one."""
-    documents = sorted(part.documents, key=lambda document: document.id)
-    if len(documents) < 2:
-        raise UsageError(f"{plural(len(documents), 'document')}, expected at least two to hold some out as dev")
-    if not part.types:
-        raise UsageError(f"train: no entities in {plural(len(documents), 'document')}, expected some to learn from")
-    Random(SPLIT_SEED).shuffle(documents)
-    count = min(len(documents) - 1, max(1, round(share * len(documents))))
-    having = Counter(name for document in documents for name in _types(document))
-    held: list[Document] = []
-    for document in documents:
-        wanted = len(held) < count or not any(one.entities for one in held)  # there must be something to score
-        if wanted and all(having[name] > 1 for name in _types(document)):  # the rest keeps every type
-            having.subtract(_types(document))
-            held = [*held, document][-count:]
-    if not any(document.entities for document in held):
-        raise UsageError("no document with entities can be held out as dev, as each has a type of its own")
-    ids = {document.id for document in held}
-    return _only(part, [document for document in documents if document.id not in ids]), _only(part, held)
-
-
-def hold_out_each(corpora: Sequence[Corpus], share: float) -> list[Corpus]:
-    """The corpora with a share of the documents of each as its dev."""
-    found = []
-    for corpus in corpora:
-        rest, held = hold_out(corpus.train, share)
-        found.append(replace(corpus, train=rest, dev=held))
-    return found
-
-
-def folds_of_each(corpora: Sequence[Corpus], count: int) -> list[list[Corpus]]:
-    """For each fold the corpora, with the fold of each as its test."""
-    folds = [folds_of(corpus.train, count) for corpus in corpora]
-    return [
-        [
-            replace(corpus, train=rest, test=held)
-            for corpus, (rest, held) in zip(corpora, (one[number] for one in folds), strict=True)
-        ]
-        for number in range(count)
-    ]
-
-
-def _types(document: Document) -> set[str]:
-    return {entity.type for entity in document.entities}
-
-
-def folds_of(part: Part, count: int) -> list[tuple[Part, Part]]:
-    """For each fold the rest, and the fold."""
-    documents = sorted(part.documents, key=lambda document: document.id)
-    if not 2 <= count <= len(documents):
-        raise UsageError(
-            f"{count} folds of {plural(len(documents), 'document')}, expected from 2 to the number of documents"
-        )
-    Random(SPLIT_SEED).shuffle(documents)
-    parts = [documents[number::count] for number in range(count)]
-    return [
-        (_only(part, [one for other in parts if other is not held for one in other]), _only(part, held))
-        for held in parts
-    ]
-
-
-def _only(part: Part, documents: Sequence[Document]) -> Part:
-    ids = {document.id for document in documents}
-    return Part(
-        tuple(document for document in part.documents if document.id in ids),
-        tuple(sentence for sentence in part.sentences if sentence.document_id in ids),
-    )
 
 
 def train_all(
