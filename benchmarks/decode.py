@@ -35,8 +35,8 @@ def sparse_grid(random: np.random.Generator, words: int) -> tuple[Grid, set[Ment
         spread = size + (int(random.integers(1, 4)) if size > 1 and random.random() < 0.15 else 0)
         first = int(random.integers(0, words - spread + 1))
         inner = random.choice(np.arange(first + 1, first + spread - 1), max(0, size - 2), replace=False).tolist()
-        members = {first, first + spread - 1, *inner}
-        mentions.add(Mention(TYPES[int(random.integers(3))], tuple(sorted(members))))
+        group_types = {first, first + spread - 1, *inner}
+        mentions.add(Mention(TYPES[int(random.integers(3))], tuple(sorted(group_types))))
     gold = SCHEME.encode(sorted(mentions, key=lambda mention: mention.words), words)
     scores = np.where(gold, random.uniform(0.6, 1, gold.shape), random.beta(0.3, 20, gold.shape).clip(0, 0.49))
     return scores.astype(np.float32), mentions

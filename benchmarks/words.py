@@ -18,7 +18,7 @@ from typing import Any
 
 from gridner import Document, align, read
 from gridner.documents import extent
-from gridner.text.sentences import Cut
+from gridner.text.sentences import CutReason
 from gridner.text.splitting import WORD
 from measure import best, machine, table
 
@@ -79,7 +79,7 @@ def main() -> None:
     documents = [document for part in parts.values() for document in part]
     entities = sum(len(document.entities) for document in documents)
     results = {name: measure(documents, pattern, options.runs) for name, pattern in patterns().items()}
-    aligned = sum(why is Cut.WORD for document in documents for _, why in align(document).cut)
+    aligned = sum(why is CutReason.WORD for document in documents for _, why in align(document).cut)
     if options.json:
         print(
             json.dumps({"machine": machine(), "entities": entities, "results": results}, indent=2, ensure_ascii=False)

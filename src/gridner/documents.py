@@ -1,7 +1,7 @@
-"""Characters of a text: `Fragment`, `Entity`, `Document`.
+"""`Fragment`, `Entity` and `Document`: characters of a text.
 
-Offsets are Unicode code points into the untouched text, half-open, so `text[f.start:f.end]` is what a fragment says.
-None of these can be built in an invalid state.
+Offsets are half-open and count Unicode code points of the untouched text, so a fragment covers `text[f.start:f.end]`.
+None of these objects can be invalid.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Entity:
         check_type(self.type)
         if not isinstance(self.fragments, tuple) or not self.fragments:
             raise InvalidError(
-                f"entity {self.type}: fragments are {self.fragments!r}, expected a tuple of at least one"
+                f"entity {self.type}: fragments are {self.fragments!r}, expected a tuple of at least one Fragment"
             )
         _check_order(self.fragments, f"entity {self.type}: fragments")
         check_score(self.score, f"entity {self.type}")
@@ -73,7 +73,7 @@ class Entity:
 class Document:
     """A text with its entities. `meta` is not compared.
 
-    `sentences` are word offsets that the source gives, a tuple a sentence, used instead of our splitter and tokenizer.
+    `sentences` are word offsets from the source, a tuple per sentence. If given, gridner does not split the text.
     """
 
     id: str
@@ -104,8 +104,8 @@ class Document:
             self._check_sentences(self.sentences)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        from gridner.view.html import document_html  # draws, which documents need not
+        """Return what a notebook shows."""
+        from gridner.view.html import document_html  # documents do not need it otherwise
 
         return document_html(self)
 
@@ -122,18 +122,18 @@ class Document:
 
 
 def check_type(name: object) -> None:
-    """An entity type is printable text without white space at its ends."""
+    """Raise an error unless an entity type is printable text without white space at its ends."""
     if not isinstance(name, str) or not name or not name.isprintable() or name != name.strip():
         raise InvalidError(f"entity type {name!r}: expected printable text without white space at its ends")
 
 
 def show_fragments(fragments: Iterable[Fragment]) -> str:
-    """Fragments as a person reads them: 0-5;16-20."""
+    """Return fragments in readable form: 0-5;16-20."""
     return ";".join(map(str, fragments))
 
 
 def join_fragments(text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, ...]:
-    """Fragments that touch, or are parted only by white space, made one."""
+    """Return the fragments with those joined that touch or have only white space between them."""
     joined: list[Fragment] = []
     for fragment in fragments:
         if joined:
@@ -147,38 +147,38 @@ def join_fragments(text: str, fragments: Iterable[Fragment]) -> tuple[Fragment, 
 
 
 def extent(text: str, entity: Entity) -> tuple[Fragment, ...]:
-    """What an entity covers, in the one form in which extents are compared.
+    """Return the characters that an entity covers, in the one form in which extents are compared.
 
-    White space at the edges of a fragment is left off, and fragments parted only by white space are one. An entity of
-    nothing but white space keeps its fragments.
+    White space at the edges of a fragment does not count, and fragments with only white space between them are one. An
+    entity of nothing but white space keeps its fragments.
     """
     trimmed = []
     for fragment in entity.fragments:
-        piece = text[fragment.start : fragment.end]
-        start = fragment.start + len(piece) - len(piece.lstrip())
-        end = fragment.start + len(piece.rstrip())
+        covered = text[fragment.start : fragment.end]
+        start = fragment.start + len(covered) - len(covered.lstrip())
+        end = fragment.start + len(covered.rstrip())
         if start < end:
             trimmed.append(Fragment(start, end) if (start, end) != (fragment.start, fragment.end) else fragment)
     return join_fragments(text, trimmed or entity.fragments)
 
 
 def covered_text(text: str, fragments: Iterable[Fragment]) -> str:
-    """The words of the fragments, gaps shown as ' … '."""
+    """Return the text of the fragments, with gaps shown as ' … '."""
     return " … ".join(text[fragment.start : fragment.end] for fragment in fragments)
 
 
-def _check_order(fragments: Iterable[Fragment], what: str) -> None:
+def _check_order(fragments: Iterable[Fragment], where: str) -> None:
     end = 0
     for fragment in fragments:
         if not isinstance(fragment, Fragment):
-            raise InvalidError(f"{what}: {fragment!r}, expected a Fragment")
+            raise InvalidError(f"{where}: {fragment!r}, expected a Fragment")
         if fragment.start < end:
-            raise InvalidError(f"{what}: {fragment} starts before {end}, expected sorted and disjoint")
+            raise InvalidError(f"{where}: {fragment} starts before {end}, expected sorted and disjoint")
         end = fragment.end
 
 
 def check_score(score: object, where: str) -> None:
-    """A score is None or a finite number."""
+    """Raise an error unless a score is None or a finite number."""
     if score is None:
         return
     if not isinstance(score, float | int) or isinstance(score, bool) or not abs(score) <= sys.float_info.max:

@@ -11,7 +11,7 @@ from gridner.corpus.gazetteer import Lexicon, Match, names_of, read_lexicon
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.inference.loading import load
 from gridner.tagging.decoding import decode
-from gridner.tagging.tags import Name, Relations, favoured
+from gridner.tagging.tags import GazetteerName, Relations, with_name_bonus
 from support.small import documents, sentence
 from support.untrained import untrained
 
@@ -64,7 +64,9 @@ def test_what_is_found_is_what_a_search_of_every_span_finds(
 def test_a_bonus_moves_the_log_odds_of_names_alone() -> None:
     random = np.random.default_rng(1)
     before = Relations(random.uniform(0.01, 0.99, (4, 4, 1)), random.uniform(0.01, 0.99, (4, 4, 2)))
-    after = favoured(before, [Name(1, (0, 1, 2)), Name(1, (0, 1, 2)), Name(0, (3,))], 2.0)
+    after = with_name_bonus(
+        before, [GazetteerName(1, (0, 1, 2)), GazetteerName(1, (0, 1, 2)), GazetteerName(0, (3,))], 2.0
+    )
 
     def moved(old: NDArray[np.floating], new: NDArray[np.floating]) -> NDArray[np.floating]:
         found: NDArray[np.floating] = np.log(new / (1 - new)) - np.log(old / (1 - old))
@@ -77,19 +79,19 @@ def test_a_bonus_moves_the_log_odds_of_names_alone() -> None:
     extreme = Relations(
         np.array([[[0.0], [1.0]], [[0.0], [0.0]]], dtype=np.float32), np.ones((2, 2, 1), dtype=np.float32)
     )
-    assert np.isfinite(favoured(extreme, [Name(0, (0, 1))], 50.0).links).all()
+    assert np.isfinite(with_name_bonus(extreme, [GazetteerName(0, (0, 1))], 50.0).links).all()
 
 
 def test_a_name_favours_the_links_of_the_groups_that_have_its_type() -> None:
     even = Relations(np.full((2, 2, 3), 0.5), np.full((2, 2, 2), 0.5))
-    after = favoured(even, [Name(1, (0, 1))], 2.0, members=[[0], [1], [0, 1]])
+    after = with_name_bonus(even, [GazetteerName(1, (0, 1))], 2.0, group_types=[[0], [1], [0, 1]])
     assert (after.links[0, 1] > 0.5).tolist() == [False, True, True]
     assert (after.ends[0, 1] > 0.5).tolist() == [False, True]
 
 
 def test_a_name_with_a_gap_gets_half_unless_it_is_there_without_one() -> None:
     even = Relations(np.full((3, 3, 1), 0.5), np.full((3, 3, 1), 0.5))
-    odds = favoured(even, [Name(0, (0, 2)), Name(0, (1, 2)), Name(0, (0, 1, 2))], 2.0)
+    odds = with_name_bonus(even, [GazetteerName(0, (0, 2)), GazetteerName(0, (1, 2)), GazetteerName(0, (0, 1, 2))], 2.0)
     assert odds.links[0, 2, 0] == pytest.approx(1 / (1 + np.exp(-1)))
     assert odds.links[1, 2, 0] == odds.ends[0, 2, 0] == pytest.approx(1 / (1 + np.exp(-2)))
     assert odds.ends[0, 1, 0] == 0.5
@@ -123,7 +125,7 @@ def test_of_names_with_a_gap_the_longest_counts_and_those_without_stay() -> None
 def test_a_name_that_the_network_doubts_is_found_with_the_bonus() -> None:
     doubt = Relations(np.full((2, 2, 1), 0.01), np.full((2, 2, 1), 0.01))
     assert not decode(doubt, ("Cell",)).mentions
-    found = decode(favoured(doubt, [Name(0, (0, 1))], 8.0), ("Cell",)).mentions
+    found = decode(with_name_bonus(doubt, [GazetteerName(0, (0, 1))], 8.0), ("Cell",)).mentions
     assert [mention.words for mention in found] == [(0, 1)]
 
 

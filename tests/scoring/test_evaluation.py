@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment, MismatchError, Score, evaluate
 from gridner.scoring.evaluation import DISCONTINUOUS, ERRORS, IN_DISCONTINUOUS
-from gridner.scoring.matching import by_sentence, items_of, overlap_of, word_counts
+from gridner.scoring.matching import by_sentence, compared_entities, overlap_of, word_counts
 from gridner.scoring.serialization import error_shares, evaluation_json
 from gridner.text.sentences import sentences_of
 
@@ -105,18 +105,18 @@ def test_discontinuous_entities_only() -> None:
 )
 def test_overlap_classes(others: tuple[Entity, ...], expected: str) -> None:
     text = TEXT.replace(".", ",")
-    items = items_of(text, sentences_of(document(text=text)), (SHOULDER, *others))
+    items = compared_entities(text, sentences_of(document(text=text)), (SHOULDER, *others))
     assert overlap_of(items[0], word_counts(items)) == expected
 
 
 def test_a_middle_fragment_that_is_shared_is_multiple() -> None:
     three = entity("X", (0, 4), (8, 12), (21, 29))
-    items = items_of(TEXT, sentences_of(document()), (three, LEFT))
+    items = compared_entities(TEXT, sentences_of(document()), (three, LEFT))
     assert overlap_of(items[0], word_counts(items)) == "multiple"
 
 
 def test_only_entities_of_the_same_sentence_overlap() -> None:
-    items = items_of(
+    items = compared_entities(
         "Arm pain. Leg.", sentences_of(document(text="Arm pain. Leg.")), (entity("X", (0, 3)), entity("X", (10, 13)))
     )
     assert [len(group) for group in by_sentence(items).values()] == [1, 1]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gridner import Document, Entity, Evaluation, Fragment, MismatchError, UsageError, evaluate
-from gridner.scoring.significance import bootstrap, compare, p_by_runs, unit_counts
+from gridner.scoring.significance import bootstrap, compare, p_value_of_runs, unit_counts
 
 TEXT = "pain arm leg"
 WORDS = [Entity("X", (Fragment(start, end),)) for start, end in ((0, 4), (5, 8), (9, 12))]
@@ -126,9 +126,9 @@ def test_impossible_settings_are_refused() -> None:
 
 
 def test_runs_are_dealt_out_in_every_way() -> None:
-    assert p_by_runs([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]) == 2 / 20
-    assert p_by_runs([4.0, 5.0, 6.0], [1.0, 2.0, 3.0]) == 2 / 20
-    assert p_by_runs([1.0, 4.0, 5.0], [2.0, 3.0, 6.0]) > 0.5  # type: ignore[operator]
-    assert p_by_runs([1.0] * 3, [1.0] * 3) == 1
-    assert p_by_runs([1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]) == 2 / 252
-    assert p_by_runs([1.0], [2.0, 3.0]) is None
+    assert p_value_of_runs([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]) == 2 / 20
+    assert p_value_of_runs([4.0, 5.0, 6.0], [1.0, 2.0, 3.0]) == 2 / 20
+    assert p_value_of_runs([1.0, 4.0, 5.0], [2.0, 3.0, 6.0]) > 0.5  # type: ignore[operator]
+    assert p_value_of_runs([1.0] * 3, [1.0] * 3) == 1
+    assert p_value_of_runs([1.0, 2.0, 3.0, 4.0, 5.0], [6.0, 7.0, 8.0, 9.0, 10.0]) == 2 / 252
+    assert p_value_of_runs([1.0], [2.0, 3.0]) is None

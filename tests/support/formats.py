@@ -9,7 +9,7 @@ from pathlib import Path
 from gridner.documents import Document, Fragment, extent
 from gridner.errors import Notes
 from gridner.formats import read, write
-from gridner.text.sentences import sentences_of, words_under
+from gridner.text.sentences import overlapping_words, sentences_of
 
 
 def put(folder: Path, files: dict[str, str | bytes]) -> Path:
@@ -53,7 +53,7 @@ def mentions(document: Document) -> list[list[tuple[str, tuple[int, ...]]]]:
     """Types and word indices of the entities of each sentence, of a document that came as words."""
     return [
         [
-            (entity.type, words_under(sentence.words, entity.fragments))
+            (entity.type, overlapping_words(sentence.words, entity.fragments))
             for entity in document.entities
             if sentence.start <= entity.start < sentence.end
         ]

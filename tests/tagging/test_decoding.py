@@ -162,7 +162,9 @@ def test_impossible_settings_are_refused(setting: dict[str, float]) -> None:
 def test_each_group_is_decoded_with_its_own_links(relations: Relations, threshold: float, sparse: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decode_module, "SPARSE", sparse)
-        decoded = decode(relations, GROUPED.types, members=GROUPED.members, threshold=threshold, k=64, limit=10_000)
+        decoded = decode(
+            relations, GROUPED.types, group_types=GROUPED.group_types, threshold=threshold, k=64, limit=10_000
+        )
     assert scored(decoded) == brute_force_of_groups(relations, threshold, GROUPED)
     assert (decoded.capped_cells, decoded.capped_mentions) == (0, 0)
     assert list(decoded.mentions) == sorted(decoded.mentions, key=lambda mention: (mention.words, mention.type))
@@ -175,7 +177,7 @@ def test_the_limit_is_that_of_the_sentence_whatever_its_groups(relations: Relati
     everything = brute_force_of_groups(relations, 0.5, GROUPED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decode_module, "SPARSE", sparse)
-        decoded = decode(relations, GROUPED.types, members=GROUPED.members, k=64, limit=limit)
+        decoded = decode(relations, GROUPED.types, group_types=GROUPED.group_types, k=64, limit=limit)
     best = sorted(everything.values(), reverse=True)[:limit]
     assert sorted((mention.score or 0.0 for mention in decoded.mentions), reverse=True) == best
     assert decoded.capped_mentions >= len(everything) - len(best)
@@ -194,7 +196,9 @@ def test_the_limit_is_that_of_the_sentence_whatever_its_groups(relations: Relati
 )
 def test_gold_of_all_groups_comes_back_as_that_of_each_alone(mentions: set[Mention], tags: TagSet) -> None:
     scheme = replace(GROUPED, tags=tags)
-    whole = decode(scheme.relations(scheme.encode(list(mentions), 9)), scheme.types, members=scheme.members, k=1000)
+    whole = decode(
+        scheme.relations(scheme.encode(list(mentions), 9)), scheme.types, group_types=scheme.group_types, k=1000
+    )
     assert mentions <= set(whole.mentions)
     alone: set[Mention] = set()
     for group in scheme.groups:
@@ -207,7 +211,7 @@ def test_gold_of_all_groups_comes_back_as_that_of_each_alone(mentions: set[Menti
 def test_links_of_another_group_join_nothing() -> None:
     scheme = TagScheme(("A", "B"), groups=(TypeGroup("x", ("A",)), TypeGroup("y", ("B",))))
     gold = [Mention("A", (0, 1, 3)), Mention("B", (1, 2, 3))]  # in one group they would give more
-    found = decode(scheme.relations(scheme.encode(gold, 4)), scheme.types, members=scheme.members).mentions
+    found = decode(scheme.relations(scheme.encode(gold, 4)), scheme.types, group_types=scheme.group_types).mentions
     assert sorted(found, key=lambda mention: mention.type) == gold
     together = TagScheme(("A", "B"))
     assert len(decode(together.relations(together.encode(gold, 4)), together.types).mentions) > 2

@@ -6,7 +6,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from gridner import Mention, UsageError
-from gridner.tagging.tags import TAG_SETS, Mode, TagScheme, TagSet, TypeGroup, probabilities, shifted
+from gridner.tagging.tags import TAG_SETS, TagScheme, TagSet, TypeGroup, VoteMode, probabilities, shift_threshold
 
 
 def cells(scheme: TagScheme, mentions: list[Mention], words: int) -> set[tuple[int, int, str]]:
@@ -58,7 +58,7 @@ def test_several_groups_have_links_of_their_own() -> None:
     scheme = TagScheme(("A", "B", "C"), groups=GROUPS)
     ends = ("HTW:A", "HTW:B", "HTW:C", "THW:A", "THW:B", "THW:C")
     assert scheme.labels == ("NNW@x", "NNW@y", "PNW@x", "PNW@y", *ends)
-    known = [{label for label, own in zip(scheme.labels, row, strict=True) if own} for row in scheme.known]
+    known = [{label for label, own in zip(scheme.labels, row, strict=True) if own} for row in scheme.group_labels]
     assert known[0] == {"NNW@x", "PNW@x", "HTW:A", "HTW:B", "THW:A", "THW:B"}
     assert known[1] == {"NNW@y", "PNW@y", "HTW:B", "HTW:C", "THW:B", "THW:C"}
     only = cells(scheme, [Mention("A", (0, 1))], 2)
@@ -70,8 +70,8 @@ def test_several_groups_have_links_of_their_own() -> None:
 def test_one_group_has_the_labels_of_none() -> None:
     named, plain = TagScheme(("A", "B"), groups=(TypeGroup("x", ("A", "B")),)), TagScheme(("A", "B"))
     assert named.labels == plain.labels
-    assert plain.known.all()
-    assert plain.members is named.members is None
+    assert plain.group_labels.all()
+    assert plain.group_types is named.group_types is None
 
 
 @given(
@@ -86,7 +86,7 @@ def test_one_group_has_the_labels_of_none() -> None:
     ),
 )
 def test_gold_relations_are_the_steps_and_ends_of_the_mentions(
-    tags: TagSet, links: Mode, ends: Mode, mentions: set[Mention]
+    tags: TagSet, links: VoteMode, ends: VoteMode, mentions: set[Mention]
 ) -> None:
     scheme = TagScheme(("A", "B"), tags)
     relations = scheme.relations(scheme.encode(list(mentions), 7), links=links, ends=ends)
@@ -145,19 +145,19 @@ def test_the_one_label_is_that_with_the_best_score_unless_it_is_none(scores: NDA
 
 @given(st.floats(0.001, 0.999), st.floats(0.01, 0.99))
 def test_a_shift_moves_the_threshold_to_one_half(probability: float, threshold: float) -> None:
-    found = float(shifted(np.array(probability), threshold))
+    found = float(shift_threshold(np.array(probability), threshold))
     assert 0 < found < 1
     assert (found > 0.5) == (probability > threshold) or abs(found - 0.5) < 1e-9
-    assert float(shifted(np.array(threshold), threshold)) == pytest.approx(0.5)
+    assert float(shift_threshold(np.array(threshold), threshold)) == pytest.approx(0.5)
 
 
 @given(arrays(np.float64, (3, 7), elements=st.floats(-20, 20), unique=True))
 def test_every_group_has_its_one_label(scores: NDArray[np.float64]) -> None:
     scheme = TagScheme(("A", "B", "C"), "NNW+THW", groups=GROUPS)  # five labels and none
     scores = scores[:, : len(scheme.labels) + 1]
-    found = probabilities(scores, one_label=True, known=scheme.known)
+    found = probabilities(scores, one_label=True, group_labels=scheme.group_labels)
     expected = np.zeros_like(found)
-    for row in scheme.known:
+    for row in scheme.group_labels:
         own = [*np.flatnonzero(row), -1]
         alone = probabilities(scores[:, own], one_label=True)
         expected[:, own[:-1]] = np.maximum(expected[:, own[:-1]], alone)

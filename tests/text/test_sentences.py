@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment, InvalidError, Mention, Sentence, Word, align, entity_of, with_sentences
 from gridner.documents import extent
-from gridner.text.sentences import Cut, fragments_of, sentences_of, words_under
+from gridner.text.sentences import CutReason, fragments_of, overlapping_words, sentences_of
 
 
 def entity(type: str, *pairs: tuple[int, int]) -> Entity:
@@ -35,7 +35,7 @@ def test_a_sentence_has_words_in_order_and_mentions_inside() -> None:
         Sentence("a", (arm, pain))
     with pytest.raises(InvalidError, match="outside a sentence of 2 words"):
         Sentence("a", (pain, arm), (Mention("ADR", (1, 2)),))
-    with pytest.raises(InvalidError, match="a mention twice"):
+    with pytest.raises(InvalidError, match="a mention occurs twice"):
         Sentence("a", (pain, arm), (Mention("ADR", (1,)), Mention("ADR", (1,), 0.5)))
     for wrong in (("x",), [Mention("ADR", (1,))]):
         with pytest.raises(InvalidError, match="expected a tuple of Mention"):
@@ -67,7 +67,7 @@ def test_an_entity_that_crosses_a_sentence_or_cuts_a_word_is_listed() -> None:
     text = "He has pain. It is perinatal."
     crossing, cutting, whole = entity("ADR", (7, 15)), entity("ADR", (23, 28)), entity("ADR", (7, 11))
     found = align(Document("a", text, (crossing, cutting, whole)))
-    assert found.cut == ((crossing, Cut.SENTENCE), (cutting, Cut.WORD))
+    assert found.cut == ((crossing, CutReason.SENTENCE), (cutting, CutReason.WORD))
     assert [mention for sentence in found.sentences for mention in sentence.mentions] == [Mention("ADR", (2,))]
 
 
@@ -85,7 +85,7 @@ def test_an_entity_annotated_twice_is_one_mention() -> None:
 
 def test_an_entity_outside_all_words_is_cut() -> None:
     document = Document("a", "ab cd ef", (entity("ADR", (3, 5)),), sentences=((Fragment(0, 2),), (Fragment(6, 8),)))
-    assert [reason for _, reason in align(document).cut] == [Cut.WORD]
+    assert [reason for _, reason in align(document).cut] == [CutReason.WORD]
 
 
 def test_own_sentences_and_words_are_used_as_they_are() -> None:
@@ -104,7 +104,7 @@ def test_own_words_with_text_between_them_align_only_if_it_is_restored() -> None
     whole, parted = entity("X", (0, 8)), entity("X", (0, 4), (5, 8))
     found = align(Document("a", "pain/arm", (whole, parted), own))
     assert found.sentences[0].mentions == (Mention("X", (0, 1)),)
-    assert found.cut == ((parted, Cut.WORD),)
+    assert found.cut == ((parted, CutReason.WORD),)
 
 
 def test_own_words_of_white_space_are_words() -> None:
@@ -163,9 +163,9 @@ def test_mentions_survive_the_way_to_characters_and_back(text: str, data: st.Dat
 
 def test_words_under_fragments_are_those_that_share_a_character() -> None:
     words = sentences_of(Document("a", "one two three"))[0].words
-    assert words_under(words, [Fragment(2, 5)]) == (0, 1)
-    assert words_under(words, [Fragment(3, 4)]) == ()
-    assert words_under(words, [Fragment(4, 6), Fragment(6, 9)]) == (1, 2)
+    assert overlapping_words(words, [Fragment(2, 5)]) == (0, 1)
+    assert overlapping_words(words, [Fragment(3, 4)]) == ()
+    assert overlapping_words(words, [Fragment(4, 6), Fragment(6, 9)]) == (1, 2)
 
 
 def test_neighbouring_words_are_one_fragment() -> None:

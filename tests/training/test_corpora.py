@@ -97,14 +97,14 @@ def test_a_sentence_teaches_nothing_about_the_types_of_other_corpora(model: dict
         start.model.zero_grad()
         some = [example for example in data.examples if example.group == group]
         objective(start.model, some, torch.device("cpu")).backward()  # type: ignore[no-untyped-call]
-        foreign = np.flatnonzero(~scheme.known[group])
+        foreign = np.flatnonzero(~scheme.group_labels[group])
         assert len(foreign) == 4 if not model.get("architecture") else 2
         predictor = start.model.predictor
         for layer in (predictor.grid_out, predictor.from_subject, predictor.from_object, predictor.bilinear):
             assert layer.weight.grad is not None
             rows = layer.weight.grad.view(predictor.grid_out.out_features, -1)
             assert not rows[foreign].any()
-            assert rows[np.flatnonzero(scheme.known[group])].any()
+            assert rows[np.flatnonzero(scheme.group_labels[group])].any()
         if start.model.candidates is not None:
             of_groups = start.model.candidates.out.weight.grad
             assert of_groups is not None

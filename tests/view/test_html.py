@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gridner import Document, Entity, Fragment
 from gridner.cli.report import told_apart
 from gridner.errors import UsageError
-from gridner.scoring.matching import Item
+from gridner.scoring.matching import ComparedEntity
 from gridner.text.sentences import sentences_of
 from gridner.view.draw import cells
 from gridner.view.html import ENTITY, packed_cells
@@ -164,7 +164,7 @@ def test_a_name_that_is_not_utf_8_is_shown_as_well_as_can_be(tmp_path: Path) -> 
 
 def test_entities_that_differ_in_their_middle_alone_come_in_a_fixed_order() -> None:
     parts = [(Fragment(0, 4), Fragment(start, start + 1), Fragment(23, 24)) for start in range(5, 22)]
-    items = [Item("Sign", fragments, (), 0) for fragments in parts]
+    items = [ComparedEntity("Sign", fragments, (), 0) for fragments in parts]
     assert [item.fragments for item in _entities([items, []], [{}])] == parts
 
 

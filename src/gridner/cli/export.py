@@ -10,7 +10,7 @@ import typer
 from gridner.cli.printing import print_notes
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.errors import Notes, UsageError, needs
-from gridner.text.sentences import each_sentence
+from gridner.text.sentences import stream_sentences
 
 
 @reading_options()
@@ -55,7 +55,7 @@ def export(
         sentences = [
             sentence
             for document in reading.documents(sample, notes, activity="read")
-            for sentence in each_sentence(document)
+            for sentence in stream_sentences(document)
         ]
         print_notes(notes)
     write_exported(TrainedModel.load(model), output, sample=sentences)

@@ -111,7 +111,7 @@ def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
     """The label and the cells of each row; a heading has no cells."""
     from gridner.corpus.statistics import percent
     from gridner.scoring.matching import OVERLAPS
-    from gridner.text.sentences import Cut
+    from gridner.text.sentences import CutReason
 
     def share(part: int, whole: int) -> str:
         return f"{part:,} ({percent(part, whole):.1f} %)"
@@ -138,7 +138,7 @@ def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
     yield "  entities", [_spread(one.entity_words) for one in found]
     yield "  sentences", [_spread(one.sentence_words) for one in found]
     yield "entities that cannot become mentions", []
-    for reason in Cut:
+    for reason in CutReason:
         yield f"  {reason.value}", [share(one.cut[reason.value], one.entities) for one in found]
     scores = [one.oracle.score() for one in found]
     yield "oracle P / R / F1", [" / ".join(f"{100 * x:.2f}" for x in (s.precision, s.recall, s.f1)) for s in scores]

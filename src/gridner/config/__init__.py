@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from gridner.errors import UsageError
-from gridner.tagging.tags import Mode, TagSet
+from gridner.tagging.tags import TagSet, VoteMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class ModelConfig:
 class DecodingConfig:
     """From scores to entities; can be changed without training again."""
 
-    links: Mode = "T"  # a link holds where both of its tags do (T) or either (L)
-    ends: Mode = "L"  # likewise head and tail
+    links: VoteMode = "T"  # a link holds where both of its tags do (T) or either (L)
+    ends: VoteMode = "L"  # likewise head and tail
     threshold: Annotated[float, Range(0, 1, below=True)] = 0.5
     link_threshold: Probability = 0.5  # where a link's probability counts as 0.5; below 0.5: more recall
     end_threshold: Probability = 0.5  # likewise head and tail

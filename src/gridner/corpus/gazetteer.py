@@ -1,7 +1,8 @@
 """Names that are known: of an ontology, a thesaurus, a list of drugs, or of the training corpus.
 
-Where a text has a name of the lexicon, its relations get a bonus before they are decoded (`favoured`). So the network
-stays the paper's, and a name that it has never seen is found unless the network is sure that it is none there.
+Where a text has a name of the gazetteer, its relations get a bonus before they are decoded (`with_name_bonus`). So the
+network stays the paper's, and gridner finds a name that the network has never seen unless the network is sure of the
+contrary.
 """
 
 from __future__ import annotations

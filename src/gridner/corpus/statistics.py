@@ -13,16 +13,16 @@ from gridner.errors import Notes
 from gridner.scoring.evaluation import Evaluation
 from gridner.scoring.matching import (
     OVERLAPS,
-    Item,
+    ComparedEntity,
     by_sentence,
+    compared_entities,
     duplicates,
-    items_of,
     overlap_of,
     shares_words,
     word_counts,
 )
 from gridner.tagging.oracle import oracle
-from gridner.text.sentences import Cut, align
+from gridner.text.sentences import CutReason, align
 
 # Table 1 of Liu et al., TOE: sentences, entities, discontinuous
 PAPER = {
@@ -77,7 +77,7 @@ class Statistics:
         self.words += sum(len(sentence.words) for sentence in sentences)
         self.sentence_words.update(len(sentence.words) for sentence in sentences)
         self.repeated += duplicates(document)
-        for neighbours in by_sentence(items_of(document.text, sentences, document.entities)).values():
+        for neighbours in by_sentence(compared_entities(document.text, sentences, document.entities)).values():
             counts = word_counts(neighbours)
             for item in neighbours:
                 self._add_item(item, counts)
@@ -89,7 +89,7 @@ class Statistics:
         answer = oracle(document, alignment=aligned, notes=notes)
         self.oracle.add(document, answer, sentences=sentences)
 
-    def _add_item(self, item: Item, counts: Counter[int]) -> None:
+    def _add_item(self, item: ComparedEntity, counts: Counter[int]) -> None:
         self.entities += 1
         self.types[item.type] += 1
         self.fragments[len(item.fragments)] += 1
@@ -123,7 +123,7 @@ class Statistics:
             "gap_words": summary(self.gaps),
             "entity_words": summary(self.entity_words),
             "sentence_words": summary(self.sentence_words),
-            "cut": {reason.value: self.cut[reason.value] for reason in Cut},
+            "cut": {reason.value: self.cut[reason.value] for reason in CutReason},
             "oracle": {"precision": score.precision, "recall": score.recall, "f1": score.f1},
         }
 

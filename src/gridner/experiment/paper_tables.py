@@ -13,7 +13,7 @@ from gridner.experiment.systems import System
 from gridner.scoring.evaluation import ALL, BLOCKS, DISCONTINUOUS, ERRORS, IN_DISCONTINUOUS, Evaluation
 from gridner.scoring.matching import OVERLAPS
 from gridner.scoring.serialization import ERROR_LABELS
-from gridner.scoring.significance import Unit, compare_runs, p_by_runs, spread
+from gridner.scoring.significance import Unit, compare_runs, p_value_of_runs, spread
 
 MEASURES = {"P": "precision", "R": "recall", "F1": "f1"}
 SLICES = {ALL: "all", DISCONTINUOUS: "discontinuous only"}
@@ -76,7 +76,9 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
                 if systems[0].percent(part, "f1", slice) is None and other.percent(part, "f1", slice) is None:
                     continue
                 by = [compare_runs(b or [], a or [], slice, unit=unit) for unit in UNITS]
-                seeds = p_by_runs([run.score(slice).f1 for run in a or []], [run.score(slice).f1 for run in b or []])
+                seeds = p_value_of_runs(
+                    [run.score(slice).f1 for run in a or []], [run.score(slice).f1 for run in b or []]
+                )
                 stars = "*" * sum(found.p < LEVEL for found in by)
                 rows.append(
                     [

@@ -27,9 +27,9 @@ from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.engine import Engine, score_sentences
 from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.tagging.decoding import Decoded, decode
-from gridner.tagging.tags import Name, Relations, TagScheme, favoured, probabilities, shifted
+from gridner.tagging.tags import GazetteerName, Relations, TagScheme, probabilities, shift_threshold, with_name_bonus
 from gridner.tagging.windows import merge_mentions
-from gridner.text.sentences import Mention, Sentence, each_sentence, entity_of, renumber
+from gridner.text.sentences import Mention, Sentence, entity_of, renumber, stream_sentences
 
 SENTENCES_PER_BATCH = 512  # that are read, sorted by length and batched
 
@@ -50,7 +50,7 @@ class WindowInput:
     sentence: int  # its number
     words: range
     encoded: EncodedSentence
-    names: tuple[Name, ...]  # of the gazetteer, words numbered from the start of the window
+    names: tuple[GazetteerName, ...]  # of the gazetteer, words numbered from the start of the window
 
     @property
     def name_words(self) -> set[int]:
@@ -67,7 +67,7 @@ class ScoredWindow:
     candidates: tuple[int, ...]  # numbered from the start of the window
     tags: NDArray[np.floating]  # probabilities [m, m, labels] for m candidates
     relations: Relations
-    names: tuple[Name, ...] = ()  # of the gazetteer, words numbered as in the grid
+    names: tuple[GazetteerName, ...] = ()  # of the gazetteer, words numbered as in the grid
 
     def in_window(self, mention: Mention) -> Mention:
         """Return a mention of the grid with its words numbered from the start of the window."""
@@ -130,7 +130,7 @@ class Recognizer:
             for document in as_documents(documents):
                 pending.append(_PendingDocument(document))
                 unread = pending[-1].sentences
-                for sentence in each_sentence(document):
+                for sentence in stream_sentences(document):
                     unread.append(sentence)
                     yield sentence
 
@@ -188,18 +188,18 @@ class Recognizer:
             )
         ]
 
-    def _names(self, sentence: Sentence, words: range) -> tuple[Name, ...]:
+    def _names(self, sentence: Sentence, words: range) -> tuple[GazetteerName, ...]:
         """Return the names of the gazetteer among some words of a sentence."""
         if not self.lexicon or not self.decoding.name_bonus:
             return ()
         types = {type: number for number, type in enumerate(self.scheme.types)}
         matches = self.lexicon.find([word.text for word in sentence.words[words.start : words.stop]])
-        return tuple(Name(types[match.type], match.words) for match in matches if match.type in types)
+        return tuple(GazetteerName(types[match.type], match.words) for match in matches if match.type in types)
 
     def score_windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[ScoredWindow]:
         """Yield every window of every sentence with the network's scores, in batches of similar length."""
         settings = self.decoding
-        known = self.scheme.known if self.one_label else None
+        group_labels = self.scheme.group_labels if self.one_label else None
         inputs = self.cut_windows(sentences, notes=notes)
         for number, grid in score_sentences(
             self.engine,
@@ -210,26 +210,26 @@ class Recognizer:
         ):
             window = inputs[number]
             if grid.candidates:
-                tags = probabilities(grid.scores, one_label=self.one_label, known=known)
+                tags = probabilities(grid.scores, one_label=self.one_label, group_labels=group_labels)
             else:
                 tags = np.zeros((0, 0, len(self.scheme.labels)))
             relations = self.scheme.relations(tags, links=settings.links, ends=settings.ends)
             row_of = {word: row for row, word in enumerate(grid.candidates)}
-            names = (Name(name.type, tuple(row_of[word] for word in name.words)) for name in window.names)
+            names = (GazetteerName(name.type, tuple(row_of[word] for word in name.words)) for name in window.names)
             yield ScoredWindow(window.sentence, window.words, grid.candidates, tags, relations, tuple(names))
 
     def decode(self, window: ScoredWindow, *, threshold: float | None = None) -> Decoded:
         """Return the mentions of a window, words numbered as in its grid, with scores that are not calibrated yet."""
         settings = self.decoding
-        members = self.scheme.members
-        relations = favoured(window.relations, window.names, settings.name_bonus, members=members)
+        group_types = self.scheme.group_types
+        relations = with_name_bonus(window.relations, window.names, settings.name_bonus, group_types=group_types)
         relations = Relations(
-            links=shifted(relations.links, settings.link_threshold),
-            ends=shifted(relations.ends, settings.end_threshold),
+            links=shift_threshold(relations.links, settings.link_threshold),
+            ends=shift_threshold(relations.ends, settings.end_threshold),
         )
         least = self.calibration.score_for(settings.threshold if threshold is None else threshold)
         return decode(
-            relations, self.scheme.types, members=members, threshold=least, k=settings.k, limit=settings.limit
+            relations, self.scheme.types, group_types=group_types, threshold=least, k=settings.k, limit=settings.limit
         )
 
     def _merged(self, windows: Sequence[tuple[range, Sequence[Mention]]]) -> list[Mention]:

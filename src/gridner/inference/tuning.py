@@ -19,7 +19,7 @@ from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.part_evaluation import AnnotatedPart, predict_part
 from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, ScoredWindow
 from gridner.tagging.decoding import decode
-from gridner.tagging.tags import Relations, favoured
+from gridner.tagging.tags import Relations, with_name_bonus
 from gridner.tagging.windows import owning_window
 from gridner.text.sentences import Mention, Sentence, entity_of
 
@@ -185,11 +185,11 @@ def _lenient_mentions(
     """Yield the mentions of a window at the lowest thresholds, by words of the sentence: weakest link, end relation."""
     types, settings = recognizer.scheme.types, recognizer.decoding
     lowest = _unshifted(THRESHOLDS[0], recognizer.calibration.score_for(settings.threshold))
-    members = recognizer.scheme.members
-    relations = favoured(window.relations, window.names, bonus, members=members)
+    group_types = recognizer.scheme.group_types
+    relations = with_name_bonus(window.relations, window.names, bonus, group_types=group_types)
     links, ends = relations.links, relations.ends
     sure_ends = Relations(links, (ends > lowest).astype(ends.dtype))  # so that scores are those of the links
-    decoded = decode(sure_ends, types, members=members, threshold=lowest, k=settings.k, limit=settings.limit)
+    decoded = decode(sure_ends, types, group_types=group_types, threshold=lowest, k=settings.k, limit=settings.limit)
     for mention in decoded.mentions:
         end = float(ends[mention.head, mention.tail, types.index(mention.type)])
         words = tuple(window.words.start + word for word in window.in_window(mention).words)
@@ -197,7 +197,7 @@ def _lenient_mentions(
 
 
 def _unshifted(shift: float, threshold: float) -> float:
-    """Return the probability that lies at `threshold` once `shift` is moved to 0.5 (see `shifted`)."""
+    """Return the probability that lies at `threshold` once `shift` is moved to 0.5 (see `shift_threshold`)."""
     if threshold == 1:
         return 1.0
     odds = shift / (1 - shift) * threshold / (1 - threshold)

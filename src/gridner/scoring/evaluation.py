@@ -14,10 +14,10 @@ from gridner.documents import Document
 from gridner.errors import MismatchError
 from gridner.scoring.matching import (
     OVERLAPS,
-    Item,
+    ComparedEntity,
     by_sentence,
+    compared_entities,
     duplicates,
-    items_of,
     overlap_of,
     shares_words,
     word_counts,
@@ -58,7 +58,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Relaxed:
+class RelaxedScore:
     """Matches of type and at least one common word. Not comparable with exact scores."""
 
     predicted: int = 0
@@ -95,13 +95,13 @@ class Evaluation:
     errors: dict[str, dict[str, int]] = field(
         default_factory=lambda: {block: dict.fromkeys(ERRORS, 0) for block in BLOCKS}
     )
-    relaxed: Relaxed = Relaxed()
+    relaxed: RelaxedScore = RelaxedScore()
 
     def add(self, gold: Document, predicted: Document, *, sentences: Sequence[Sentence] | None = None) -> None:
         """Count one document. `sentences` are those of gold, if they are at hand."""
         sentences = sentences_of(gold) if sentences is None else sentences
-        gold_items = by_sentence(items_of(gold.text, sentences, gold.entities))
-        predicted_items = by_sentence(items_of(gold.text, sentences, predicted.entities))
+        gold_items = by_sentence(compared_entities(gold.text, sentences, gold.entities))
+        predicted_items = by_sentence(compared_entities(gold.text, sentences, predicted.entities))
         self.documents += 1
         self.sentences += len(sentences)
         self.duplicates += duplicates(gold) + duplicates(predicted)
@@ -176,15 +176,15 @@ def pair(gold: Iterable[Document], predicted: Iterable[Document]) -> Iterator[tu
         raise MismatchError(f"gold and predictions are over different documents: {'; '.join(parts)}")
 
 
-def _slices(gold: list[Item], predicted: list[Item]) -> dict[str, Score]:
+def _slices(gold: list[ComparedEntity], predicted: list[ComparedEntity]) -> dict[str, Score]:
     """The counts of a sentence in every slice it belongs to."""
-    classes: dict[Item, str] = {}
+    classes: dict[ComparedEntity, str] = {}
     for items in (predicted, gold):  # so that a right prediction has the class of its gold entity
         counts_of_words = word_counts(items)
         classes |= {item: overlap_of(item, counts_of_words) for item in items if item.discontinuous}
     in_discontinuous = any(item.discontinuous for item in gold)
 
-    def names(item: Item) -> Iterator[str]:
+    def names(item: ComparedEntity) -> Iterator[str]:
         yield ALL
         yield f"type:{item.type}"
         if in_discontinuous:
@@ -208,7 +208,9 @@ def _slices(gold: list[Item], predicted: list[Item]) -> dict[str, Score]:
     return counts
 
 
-def _count_errors(errors: dict[str, dict[str, int]], gold: list[Item], predicted: list[Item]) -> None:
+def _count_errors(
+    errors: dict[str, dict[str, int]], gold: list[ComparedEntity], predicted: list[ComparedEntity]
+) -> None:
     """Table 6. A block has all errors of the sentences with such a gold entity; the first block, of all sentences."""
     counts_of_words = word_counts(gold)
     overlapped = {item: shares_words(item, counts_of_words) for item in gold}
@@ -230,11 +232,13 @@ def _count_errors(errors: dict[str, dict[str, int]], gold: list[Item], predicted
                 errors[block][name] += 1
 
 
-def _count_relaxed(result: Evaluation, gold: dict[int, list[Item]], predicted: dict[int, list[Item]]) -> None:
+def _count_relaxed(
+    result: Evaluation, gold: dict[int, list[ComparedEntity]], predicted: dict[int, list[ComparedEntity]]
+) -> None:
     golds = [item for items in gold.values() for item in items]
     answers = [item for items in predicted.values() for item in items]
     before = result.relaxed
-    result.relaxed = Relaxed(
+    result.relaxed = RelaxedScore(
         predicted=before.predicted + len(answers),
         predicted_right=before.predicted_right + _touching(answers, golds),
         gold=before.gold + len(golds),
@@ -242,7 +246,7 @@ def _count_relaxed(result: Evaluation, gold: dict[int, list[Item]], predicted: d
     )
 
 
-def _touching(items: list[Item], others: list[Item]) -> int:
+def _touching(items: list[ComparedEntity], others: list[ComparedEntity]) -> int:
     words: dict[str, set[int]] = defaultdict(set)
     for other in others:
         words[other.type] |= other.all_words

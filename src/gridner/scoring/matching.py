@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from gridner.documents import Document, Entity, Fragment, extent
-from gridner.text.sentences import Sentence, words_under
+from gridner.text.sentences import Sentence, overlapping_words
 
 Overlap = Literal["none", "left", "right", "multiple"]
 OVERLAPS: tuple[Overlap, ...] = get_args(Overlap)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ComparedEntity:
     """An entity in the form in which it is compared: two items are equal when type and extent are."""
 
     type: str
@@ -43,38 +43,38 @@ class Item:
         return self.type, min(words), max(words)
 
 
-def items_of(text: str, sentences: Sequence[Sentence], entities: Iterable[Entity]) -> list[Item]:
+def compared_entities(text: str, sentences: Sequence[Sentence], entities: Iterable[Entity]) -> list[ComparedEntity]:
     """The distinct items of a document's entities, in the order in which they stand."""
     words = [word for sentence in sentences for word in sentence.words]
     starts = [sentence.start for sentence in sentences]
-    found: dict[Item, None] = {}
+    found: dict[ComparedEntity, None] = {}
     for entity in entities:
         fragments = extent(text, entity)
-        under = tuple(frozenset(words_under(words, [fragment])) for fragment in fragments)
+        under = tuple(frozenset(overlapping_words(words, [fragment])) for fragment in fragments)
         number = max(0, bisect_right(starts, fragments[0].start) - 1)
-        found[Item(entity.type, fragments, under, number)] = None
+        found[ComparedEntity(entity.type, fragments, under, number)] = None
     return list(found)
 
 
-def by_sentence(items: Iterable[Item]) -> dict[int, list[Item]]:
+def by_sentence(items: Iterable[ComparedEntity]) -> dict[int, list[ComparedEntity]]:
     """The items of each sentence that has any."""
-    found: dict[int, list[Item]] = defaultdict(list)
+    found: dict[int, list[ComparedEntity]] = defaultdict(list)
     for item in items:
         found[item.sentence].append(item)
     return found
 
 
-def word_counts(items: Iterable[Item]) -> Counter[int]:
+def word_counts(items: Iterable[ComparedEntity]) -> Counter[int]:
     """How many of the items of a sentence have each word."""
     return Counter(word for item in items for word in item.all_words)
 
 
-def shares_words(item: Item, counts: Counter[int]) -> bool:
+def shares_words(item: ComparedEntity, counts: Counter[int]) -> bool:
     """Whether the item has a word in common with another of those counted, whatever its type."""
     return any(counts[word] > 1 for word in item.all_words)
 
 
-def overlap_of(item: Item, counts: Counter[int]) -> Overlap:
+def overlap_of(item: ComparedEntity, counts: Counter[int]) -> Overlap:
     """The overlap class of Table 5: which fragments share a word with another of the items counted."""
     shared = [number for number, words in enumerate(item.words) if any(counts[word] > 1 for word in words)]
     if not shared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gridner.scoring.evaluation import Evaluation, Relaxed, Score
+from gridner.scoring.evaluation import Evaluation, RelaxedScore, Score
 
 ERROR_LABELS = {
     "fp_ends_right": "wrong, head and tail right",
@@ -14,7 +14,7 @@ ERROR_LABELS = {
 }
 
 
-def score_json(score: Score | Relaxed) -> dict[str, float]:
+def score_json(score: Score | RelaxedScore) -> dict[str, float]:
     """A score as plain data."""
     measures = {"precision": score.precision, "recall": score.recall, "f1": score.f1}
     if isinstance(score, Score):

@@ -142,7 +142,7 @@ def compare_runs(
     return Comparison(f1_a, f1_b, (hits + 1) / (rounds + 1), rounds)
 
 
-def p_by_runs(a: Sequence[float], b: Sequence[float]) -> float | None:
+def p_value_of_runs(a: Sequence[float], b: Sequence[float]) -> float | None:
     """Return how often dealing out the runs of two systems at random parts their means as much.
 
     Every way to deal them out is tried, so three runs each cannot give less than 0.1, and five not less than 0.008.

@@ -23,7 +23,7 @@ from gridner.service.limits import Limits
 from gridner.service.problems import many
 from gridner.service.requests import counted, json_bytes
 from gridner.service.worker import Steps
-from gridner.text.sentences import each_sentence
+from gridner.text.sentences import stream_sentences
 from gridner.view.draw import blocks
 from gridner.view.grid import window_grid
 from gridner.view.html import packed_cells
@@ -85,7 +85,7 @@ def drawing(document: Document, recognizer: Recognizer, limits: Limits, notes: N
 
 def grid_at(text: str, start: int, recognizer: Recognizer) -> Steps[bytes]:
     """Return the grids of the windows of a sentence, which is given by its first character."""
-    for sentence in each_sentence(Document("text", text)):
+    for sentence in stream_sentences(Document("text", text)):
         yield
         if sentence.start >= start:
             break

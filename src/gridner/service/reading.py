@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from gridner.documents import Document, Entity
 from gridner.errors import Notes
 from gridner.inference.recognizer import Recognizer, SentenceRequest
-from gridner.text.sentences import Mention, Sentence, each_sentence, entity_of
+from gridner.text.sentences import Mention, Sentence, entity_of, stream_sentences
 
 LONG = 2000  # characters; a request with more gives way to others
 
@@ -36,7 +36,9 @@ class Job:
         self.long = self.unread > LONG
         self._found = [[] for _ in self.documents]
         self._sentences = (
-            (number, sentence) for number, document in enumerate(self.documents) for sentence in each_sentence(document)
+            (number, sentence)
+            for number, document in enumerate(self.documents)
+            for sentence in stream_sentences(document)
         )
 
     def take(self) -> tuple[int, Sentence] | None:

@@ -7,8 +7,8 @@ Row i is the subject word, column j the object word:
     HTW:type   (i, j), j >= i  i is the head and j the tail of a mention of that type
     THW:type   (i, j), j <= i  i is the tail and j the head (the mirror of HTW)
 
-Types that are marked by different corpora are in different groups, each with links of its own: NNW@group, PNW@group.
-So a corpus that says nothing about a type says nothing about its links either.
+Types that different corpora annotate are in different groups, each with links of its own: NNW@group, PNW@group. So a
+corpus that does not annotate a type does not annotate its links either.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from gridner.errors import UsageError
 from gridner.text.sentences import Mention
 
 TagSet = Literal["NNW+PNW+HTW+THW", "NNW+THW", "PNW+HTW"]
-Mode = Literal["T", "L"]
+VoteMode = Literal["T", "L"]
 TAG_SETS: tuple[TagSet, ...] = get_args(TagSet)
 LINK_TAGS = ("NNW", "PNW")  # the others carry a type
-WITH_GAP = 0.5  # of the bonus: where a name has a gap, it is often none
+WITH_GAP = 0.5  # share of the bonus for a name with a gap, which is often not meant
 
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """What the tags vote for, as probabilities; cells outside the stated region mean nothing.
+    """Relations between words as probabilities; cells outside the stated region mean nothing.
 
     `links[i, k]`, k > i: word k follows word i. `ends[i, j, t]`, j >= i: a mention of type t begins at i and ends at j.
     """
@@ -44,7 +44,7 @@ class Relations:
 
 @dataclass(frozen=True, slots=True)
 class TypeGroup:
-    """Types that share links: those that a corpus marks."""
+    """Types that share links: those that one corpus annotates."""
 
     name: str
     types: tuple[str, ...]
@@ -52,7 +52,7 @@ class TypeGroup:
 
 @dataclass(frozen=True, slots=True)
 class TagScheme:
-    """Which tags there are, and for which types. Without `groups` all types are in one; a type may be in several."""
+    """The tags of a grid and their types. Without `groups` all types are in one; a type may be in several."""
 
     types: tuple[str, ...]
     tags: TagSet = "NNW+PNW+HTW+THW"
@@ -69,8 +69,8 @@ class TagScheme:
         if len(set(names)) != len(names):
             raise UsageError(f"groups of types are {', '.join(names)}, expected each name once")
         if {name for group in self.groups for name in group.types} != set(self.types):
-            found = "; ".join(f"{group.name}: {', '.join(group.types)}" for group in self.groups)
-            raise UsageError(f"groups of types are {found:.200}, expected all of {', '.join(self.types):.200} in them")
+            listed = "; ".join(f"{group.name}: {', '.join(group.types)}" for group in self.groups)
+            raise UsageError(f"groups of types are {listed:.200}, expected all of {', '.join(self.types):.200} in them")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -81,39 +81,39 @@ class TagScheme:
         return tuple(names)
 
     def link_labels(self, tag: str) -> list[str]:
-        """Return the names of a link's channels, one for each group."""
+        """Return the labels of a link tag, one for each group."""
         return [tag] if len(self.groups) == 1 else [f"{tag}@{group.name}" for group in self.groups]
 
     @property
-    def members(self) -> list[list[int]] | None:
-        """For each of several groups, the numbers of its types; None where one group has all."""
+    def group_types(self) -> list[list[int]] | None:
+        """The numbers of the types of each group; None if there is one group."""
         if len(self.groups) == 1:
             return None
-        number = {name: place for place, name in enumerate(self.types)}
+        number = {name: number for number, name in enumerate(self.types)}
         return [sorted(number[name] for name in group.types) for group in self.groups]
 
     @property
-    def known(self) -> NDArray[np.bool_]:
-        """Which labels [groups, labels] belong to a group: its links, and head and tail of its types."""
-        known = np.zeros((len(self.groups), len(self.labels)), dtype=np.bool_)
+    def group_labels(self) -> NDArray[np.bool_]:
+        """Whether a label belongs to a group [groups, labels]: its links, and head and tail of its types."""
+        belongs = np.zeros((len(self.groups), len(self.labels)), dtype=np.bool_)
         for tag, channel in self.channels.items():
-            for row, own in enumerate(self.members or [range(len(self.types))]):
-                known[row, [channel.start + place for place in ([row] if tag in LINK_TAGS else own)]] = True
-        return known
+            for group, types in enumerate(self.group_types or [range(len(self.types))]):
+                belongs[group, [channel.start + number for number in ([group] if tag in LINK_TAGS else types)]] = True
+        return belongs
 
     @property
     def channels(self) -> dict[str, slice]:
-        """Where the channels of each tag stand among the labels."""
-        found: dict[str, slice] = {}
+        """The places of each tag's channels among the labels."""
+        channels: dict[str, slice] = {}
         start = 0
         for tag in self.tags.split("+"):
             stop = start + len(self.groups if tag in LINK_TAGS else self.types)
-            found[tag] = slice(start, stop)
+            channels[tag] = slice(start, stop)
             start = stop
-        return found
+        return channels
 
     def encode(self, mentions: Sequence[Mention], words: int) -> NDArray[np.bool_]:
-        """The grid [n, n, labels] of a sentence of n words. A mention has links in every group that has its type."""
+        """Return the grid [n, n, labels] of a sentence of n words. Every group with a mention's type has its links."""
         channel = {label: number for number, label in enumerate(self.labels)}
         grid = np.zeros((words, words, len(channel)), dtype=np.bool_)
         next_labels, previous_labels = self.link_labels("NNW"), self.link_labels("PNW")
@@ -122,20 +122,20 @@ class TagScheme:
                 raise UsageError(f"a mention of type {mention.type!r}, expected one of {', '.join(self.types)}")
             head, tail = mention.head, mention.tail
             cells = [(head, tail, f"HTW:{mention.type}"), (tail, head, f"THW:{mention.type}")]
-            own = [place for place, group in enumerate(self.groups) if mention.type in group.types]
-            for here, following in pairwise(mention.words):
-                for place in own:
-                    cells += [(here, following, next_labels[place]), (following, here, previous_labels[place])]
+            groups = [number for number, group in enumerate(self.groups) if mention.type in group.types]
+            for word, next_word in pairwise(mention.words):
+                for group in groups:
+                    cells += [(word, next_word, next_labels[group]), (next_word, word, previous_labels[group])]
             for row, column, label in cells:
                 if label in channel:
                     grid[row, column, channel[label]] = True
         return grid
 
-    def relations(self, grid: NDArray[np.generic], *, links: Mode = "T", ends: Mode = "L") -> Relations:
-        """The relations in a grid [n, n, labels] of probabilities (or of gold tags, which are 0 and 1).
+    def relations(self, grid: NDArray[np.generic], *, links: VoteMode = "T", ends: VoteMode = "L") -> Relations:
+        """Return the relations in a grid [n, n, labels] of probabilities (or of gold tags, which are 0 and 1).
 
-        Mode T: a relation holds as far as both of its tags do; mode L: as far as either does. With one tag for each
-        relation (NNW+THW, PNW+HTW) the modes are the same.
+        A relation is as probable as the weaker of its two tags (mode T) or the stronger one (mode L). With one tag for
+        each relation (NNW+THW, PNW+HTW) the modes are the same.
         """
         channels = self.channels
         size = max(channel.stop for channel in channels.values())
@@ -152,83 +152,88 @@ class TagScheme:
 
 
 def probabilities(
-    scores: NDArray[np.floating], *, one_label: bool = False, known: NDArray[np.bool_] | None = None
+    scores: NDArray[np.floating], *, one_label: bool = False, group_labels: NDArray[np.bool_] | None = None
 ) -> NDArray[np.floating]:
-    """Probabilities [..., labels] of scores, above 0.5 exactly where a tag is predicted.
+    """Return probabilities [..., labels] of scores, above 0.5 exactly where a tag is predicted.
 
-    With any number of tags a cell, those whose score exceeds 0. With `one_label` (W2NER, whose last score is that of
-    "none") the one with the best score: its lead over the best of the others is what counts. With the labels that are
-    `known` [groups, labels] to several groups, each group has its best; a label of several groups counts where it leads
-    most. In double precision, so that those near 1 can be told apart.
+    If a cell can have any number of tags, those with a score above 0 are predicted. With `one_label` (W2NER, whose last
+    score is that of "none") it is the one with the best score, and its lead over the best of the others counts. With
+    the `group_labels` of several groups [groups, labels], each group has its best; for a label of several groups its
+    largest lead counts. The result has double precision, so that probabilities near 1 can be told apart.
     """
-    if one_label and (known is None or len(known) == 1):
+    if one_label and (group_labels is None or len(group_labels) == 1):
         scores = _lead(scores)[..., :-1]
-    elif one_label and known is not None:
+    elif one_label and group_labels is not None:
         leads = np.full_like(scores[..., :-1], -np.inf)
-        for row in known:
-            own = np.flatnonzero(row)
-            leads[..., own] = np.maximum(leads[..., own], _lead(scores[..., [*own, -1]])[..., :-1])
+        for belongs in group_labels:
+            labels = np.flatnonzero(belongs)
+            leads[..., labels] = np.maximum(leads[..., labels], _lead(scores[..., [*labels, -1]])[..., :-1])
         scores = leads
-    found: NDArray[np.floating] = 1 / (1 + np.exp(-scores.astype(np.float64).clip(-50, 50)))
-    return found
+    result: NDArray[np.floating] = 1 / (1 + np.exp(-scores.astype(np.float64).clip(-50, 50)))
+    return result
 
 
 def _lead(scores: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return how far each score exceeds the best of the others."""
+    """Return by how much each score exceeds the best of the others."""
     order = np.sort(scores, axis=-1)
     best, second = order[..., -1:], order[..., -2:-1]
     return scores - np.where(scores == best, second, best)
 
 
-def shifted(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np.floating]:
-    """Probabilities whose `threshold` lies at 0.5: the same order, another cut."""
+def shift_threshold(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np.floating]:
+    """Return probabilities moved so that `threshold` becomes 0.5; their order stays."""
     if threshold == 0.5:
         return probabilities
     above = probabilities * (1 - threshold)
     return above / (above + (1 - probabilities) * threshold)
 
 
-class Name(NamedTuple):
-    """A name of the lexicon in a sentence: its type's number and its words."""
+class GazetteerName(NamedTuple):
+    """A name of the gazetteer in a sentence: the number of its type, and its words."""
 
     type: int
     words: tuple[int, ...]
 
 
-def favoured(
-    relations: Relations, names: Collection[Name], bonus: float, *, members: Sequence[Collection[int]] | None = None
+def with_name_bonus(
+    relations: Relations,
+    names: Collection[GazetteerName],
+    bonus: float,
+    *,
+    group_types: Sequence[Collection[int]] | None = None,
 ) -> Relations:
-    """The relations with so much more log-odds for names, and a share of that for names with a gap.
+    """Return the relations with `bonus` added to the log-odds of names, and a share of it for names with a gap.
 
-    `members` has for each group the numbers of its types (None: one group has all): a name's links are those of the
+    `group_types` has the numbers of each group's types (None: one group has all). A name's links are those of the
     groups that have its type.
     """
     if not names or not bonus:
         return relations
-    pairs: dict[tuple[int, ...], float] = {}
-    cells: dict[tuple[int, ...], float] = {}
+    links: dict[tuple[int, ...], float] = {}
+    ends: dict[tuple[int, ...], float] = {}
     for name in names:
         more = bonus if name.words[-1] - name.words[0] < len(name.words) else bonus * WITH_GAP
-        groups = [0] if members is None else [place for place, types in enumerate(members) if name.type in types]
-        for (here, following), group in product(pairwise(name.words), groups):
-            pairs[here, following, group] = max(more, pairs.get((here, following, group), 0.0))
-        cell = (name.words[0], name.words[-1], name.type)
-        cells[cell] = max(more, cells.get(cell, 0.0))
-    return Relations(_raised(relations.links, pairs), _raised(relations.ends, cells))
+        groups = [0] if group_types is None else [n for n, types in enumerate(group_types) if name.type in types]
+        for (word, next_word), group in product(pairwise(name.words), groups):
+            links[word, next_word, group] = max(more, links.get((word, next_word, group), 0.0))
+        end = (name.words[0], name.words[-1], name.type)
+        ends[end] = max(more, ends.get(end, 0.0))
+    return Relations(_raised(relations.links, links), _raised(relations.ends, ends))
 
 
-def _raised(grid: NDArray[np.floating], places: Mapping[tuple[int, ...], float]) -> NDArray[np.floating]:
-    if not places:
+def _raised(grid: NDArray[np.floating], bonuses: Mapping[tuple[int, ...], float]) -> NDArray[np.floating]:
+    """Return a grid of probabilities with bonuses added to the log-odds of some cells."""
+    if not bonuses:
         return grid
     raised = grid.copy()
-    at = tuple(np.array(list(places)).T)
-    more = grid[at] * np.exp(np.array(list(places.values()), dtype=grid.dtype))
-    raised[at] = more / (more + 1 - grid[at])
+    cells = tuple(np.array(list(bonuses)).T)
+    more = grid[cells] * np.exp(np.array(list(bonuses.values()), dtype=grid.dtype))
+    raised[cells] = more / (more + 1 - grid[cells])
     return raised
 
 
 def _combine(
-    forward: NDArray[np.generic] | None, backward: NDArray[np.generic] | None, mode: Mode
+    forward: NDArray[np.generic] | None, backward: NDArray[np.generic] | None, mode: VoteMode
 ) -> NDArray[np.floating]:
     if mode not in ("T", "L"):
         raise UsageError(f"mode {mode!r}, expected T (both tags) or L (either tag)")

@@ -1,4 +1,4 @@
-"""Sentences of any length: windows that a model can take, and one set of mentions from all of them."""
+"""Cut long sentences into overlapping windows that a model can take, and merge the mentions of the windows."""
 
 from __future__ import annotations
 
@@ -12,37 +12,38 @@ from gridner.text.sentences import Mention
 
 
 def window_ranges(costs: Sequence[int], *, max_words: int, max_cost: int, overlap: int) -> list[range]:
-    """Ranges of words that together cover a sentence, each of at most `max_words` words and `max_cost` cost.
+    """Return ranges of words that together cover a sentence, each of at most `max_words` words and `max_cost` cost.
 
-    `costs` has a number for each word, the pieces that an encoder makes of it. Any run of at most `overlap` words that
-    costs at most `max_cost` lies whole in some window. A single word that costs more than `max_cost` is a window of its
-    own: the caller must shorten it and say so.
+    `costs` has the number of pieces that an encoder makes of each word. Any run of at most `overlap` words that costs
+    at most `max_cost` lies whole in some window. A single word that costs more than `max_cost` is a window of its own,
+    which the caller must shorten.
     """
     if not 0 <= overlap < max_words:
         raise UsageError(f"overlap is {overlap}, expected at least 0 and less than max_words ({max_words})")
     if max_cost < 1:
         raise UsageError(f"max_cost is {max_cost}, expected at least 1")
     sums = [0, *accumulate(costs)]
-    found: list[range] = []
+    windows: list[range] = []
     start = end = 0
     while end < len(costs):
         end = max(end, start + 1)
         while end < len(costs) and end - start < max_words and sums[end + 1] - sums[start] <= max_cost:
             end += 1
-        if not found or end > found[-1].stop:
-            found.append(range(start, end))
+        if not windows or end > windows[-1].stop:
+            windows.append(range(start, end))
         start = max(start + 1, end - overlap)
-    return found
+    return windows
 
 
-def merge_mentions(found: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator[Mention]:
-    """Mentions of the sentence from those of its windows (in order; indices within each window), each once.
+def merge_mentions(windows: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator[Mention]:
+    """Yield the mentions of a sentence, each once, from its windows in order with the mentions of each.
 
-    A mention is taken from the window in which it is farthest from an edge; the ends of the sentence are no edges.
+    The words of a mention are numbered from the start of its window. A mention is taken from the window in which it is
+    farthest from an edge; the ends of the sentence do not count as edges.
     """
-    pairs = [(window, list(mentions)) for window, mentions in found]
-    all_windows = [window for window, _ in pairs]
-    for window, mentions in pairs:
+    found = [(window, list(mentions)) for window, mentions in windows]
+    all_windows = [window for window, _ in found]
+    for window, mentions in found:
         for mention in mentions:
             words = tuple(window.start + word for word in mention.words)
             if owning_window(all_windows, words[0], words[-1]) == window:
@@ -50,7 +51,7 @@ def merge_mentions(found: Iterable[tuple[range, Iterable[Mention]]]) -> Iterator
 
 
 def owning_window(all_windows: Sequence[range], head: int, tail: int) -> range:
-    """The window that decides about words `head` to `tail`: the one in which they are farthest from an edge.
+    """Return the window that decides about words `head` to `tail`: where they are farthest from an edge.
 
     The windows are in order: both their starts and their stops rise.
     """

@@ -1,6 +1,6 @@
-"""Words of a sentence: `Word`, `Mention`, `Sentence`; entities aligned to words, and mentions mapped back.
+"""`Word`, `Mention`, `Sentence`: entities aligned to the words of sentences, and mentions mapped back.
 
-Two words that never mix: an Entity is characters in a document, a Mention is words in a sentence.
+Two terms that never mix: an Entity is characters in a document, a Mention is words in a sentence.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Word:
         if not isinstance(self.text, str) or type(self.start) is not int or type(self.end) is not int:
             raise InvalidError(f"word {self.text!r:.40} {self.start!r}-{self.end!r}: expected text and two integers")
         if not self.text or self.start < 0 or self.end - self.start != len(self.text):
-            raise InvalidError(f"word {self.text!r} {self.start}-{self.end}: expected text as long as its offsets say")
+            raise InvalidError(f"word {self.text!r} {self.start}-{self.end}: expected text of the length end - start")
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Words of a sentence that name something: strictly increasing indices. `score` is not compared."""
+    """Words of a sentence that name something, by strictly increasing index. `score` is not compared."""
 
     type: str
     words: tuple[int, ...]
@@ -59,9 +59,9 @@ class Mention:
         return self.words[-1]
 
 
-def renumber(mention: Mention, places: Mapping[int, int] | Sequence[int]) -> Mention:
-    """Return the mention with each of its words replaced by what `places` has for it."""
-    return replace(mention, words=tuple(places[word] for word in mention.words))
+def renumber(mention: Mention, new_index: Mapping[int, int] | Sequence[int]) -> Mention:
+    """Return the mention with each of its word indices replaced by `new_index[word]`."""
+    return replace(mention, words=tuple(new_index[word] for word in mention.words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Sentence:
         if not isinstance(self.document_id, str) or not self.document_id:
             raise InvalidError(f"document id {self.document_id!r}: expected text")
         if not isinstance(self.words, tuple) or not self.words:
-            raise InvalidError(f"document {self.document_id}: a sentence without words")
+            raise InvalidError(f"document {self.document_id}: a sentence without words; leave it out")
         if not all(isinstance(word, Word) for word in self.words):
             raise InvalidError(f"document {self.document_id}: words are {self.words!r:.60}, expected a tuple of Word")
         if not isinstance(self.mentions, tuple) or not all(isinstance(mention, Mention) for mention in self.mentions):
@@ -84,9 +84,11 @@ class Sentence:
                 f"document {self.document_id}: mentions are {self.mentions!r:.60}, expected a tuple of Mention"
             )
         if len(set(self.mentions)) != len(self.mentions):
-            raise InvalidError(f"document {self.document_id}: a mention twice in one sentence")
+            raise InvalidError(f"document {self.document_id}: a mention occurs twice in a sentence, expected each once")
         if any(a.end > b.start for a, b in pairwise(self.words)):
-            raise InvalidError(f"document {self.document_id}: words overlap or are out of order")
+            raise InvalidError(
+                f"document {self.document_id}: words overlap or are out of order, expected them sorted and disjoint"
+            )
         for mention in self.mentions:
             if mention.tail >= len(self.words):
                 raise InvalidError(
@@ -105,8 +107,8 @@ class Sentence:
         return self.words[-1].end
 
 
-class Cut(Enum):
-    """Why an entity cannot become a mention."""
+class CutReason(Enum):
+    """Reasons why an entity cannot become a mention."""
 
     SENTENCE = "crosses a sentence"
     WORD = "begins or ends inside a word"
@@ -114,77 +116,80 @@ class Cut(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """The sentences of a document, and the entities that could not become mentions of them."""
+    """The sentences of a document with mentions, and the entities that could not become mentions."""
 
     sentences: tuple[Sentence, ...]
-    cut: tuple[tuple[Entity, Cut], ...]
+    cut: tuple[tuple[Entity, CutReason], ...]
 
 
 def with_sentences(document: Document, spans: Iterable[Fragment]) -> Document:
-    """The document with sentences of the user's own, given as characters, say from `split_lines`."""
+    """Return the document with your own sentences, given as characters, for example from `split_lines`."""
     return replace(document, sentences=tuple(_tokenized(document.text, spans)))
 
 
 def sentences_of(document: Document) -> tuple[Sentence, ...]:
-    """The sentences of a document, without mentions: those that it carries, else split and tokenized."""
-    return tuple(each_sentence(document))
+    """Return the sentences of a document, without mentions: its own, or else split and tokenized."""
+    return tuple(stream_sentences(document))
 
 
-def each_sentence(document: Document) -> Iterator[Sentence]:
-    """The same one after another, for documents of any length."""
+def stream_sentences(document: Document) -> Iterator[Sentence]:
+    """Yield the sentences of a document one by one, for documents of any length."""
     text = document.text
     if document.sentences is None:
-        every = _tokenized(text, split_sentences(text))
+        sentences = _tokenized(text, split_sentences(text))
     else:
-        every = iter(document.sentences)
-    for words in every:
+        sentences = iter(document.sentences)
+    for words in sentences:
         yield Sentence(document.id, tuple(Word(text[word.start : word.end], word.start, word.end) for word in words))
 
 
 def _tokenized(text: str, spans: Iterable[Fragment]) -> Iterator[tuple[Fragment, ...]]:
-    """The words of each span that has any."""
+    """Yield the words of each span that has any."""
     for span in spans:
         if words := tuple(tokenize(text, span.start, span.end)):
             yield words
 
 
 def align(document: Document) -> Alignment:
-    """Give each sentence its mentions. An entity becomes one if and only if mapping it back restores its extent."""
+    """Return the sentences of a document with its entities as mentions.
+
+    An entity becomes a mention if and only if mapping it back restores its extent.
+    """
     sentences = sentences_of(document)
     starts = [sentence.start for sentence in sentences]
-    found: list[dict[Mention, None]] = [{} for _ in sentences]
+    mentions: list[dict[Mention, None]] = [{} for _ in sentences]
     cut = []
     for entity in document.entities:
         fragments = extent(document.text, entity)
         number = bisect_right(starts, fragments[0].start) - 1
         if number < 0 or fragments[-1].end > sentences[number].end:
-            cut.append((entity, Cut.SENTENCE if _crosses(sentences, starts, fragments) else Cut.WORD))
+            cut.append(
+                (entity, CutReason.SENTENCE if _crosses_sentences(sentences, starts, fragments) else CutReason.WORD)
+            )
             continue
-        for candidate in (entity.fragments, fragments):  # words of the document's own may be white space, so as it is
-            words = words_under(sentences[number].words, candidate)
+        for candidate in (entity.fragments, fragments):  # untrimmed first: the document's own words may be white space
+            words = overlapping_words(sentences[number].words, candidate)
             if words and fragments_of(sentences[number], words) == candidate:
-                found[number][Mention(entity.type, words, entity.score)] = None
+                mentions[number][Mention(entity.type, words, entity.score)] = None
                 break
         else:
-            cut.append((entity, Cut.WORD))
-    aligned = tuple(
-        replace(sentence, mentions=tuple(mentions)) for sentence, mentions in zip(sentences, found, strict=True)
-    )
+            cut.append((entity, CutReason.WORD))
+    aligned = tuple(replace(sentence, mentions=tuple(own)) for sentence, own in zip(sentences, mentions, strict=True))
     return Alignment(aligned, tuple(cut))
 
 
-def words_under(words: Sequence[Word], fragments: Iterable[Fragment]) -> tuple[int, ...]:
-    """The indices of the words that share a character with the fragments."""
-    found: list[int] = []
+def overlapping_words(words: Sequence[Word], fragments: Iterable[Fragment]) -> tuple[int, ...]:
+    """Return the indices of the words that share a character with the fragments."""
+    indices: list[int] = []
     for fragment in fragments:
         first = bisect_right(words, fragment.start, key=lambda word: word.end)
         last = bisect_left(words, fragment.end, key=lambda word: word.start)
-        found.extend(range(max(first, found[-1] + 1) if found else first, last))
-    return tuple(found)
+        indices.extend(range(max(first, indices[-1] + 1) if indices else first, last))
+    return tuple(indices)
 
 
 def fragments_of(sentence: Sentence, words: Iterable[int]) -> tuple[Fragment, ...]:
-    """The characters of words of a sentence: neighbouring words are one fragment."""
+    """Return the characters of words of a sentence; neighbouring words are one fragment."""
     runs: list[list[int]] = []
     for word in words:
         if runs and runs[-1][1] == word - 1:
@@ -195,11 +200,11 @@ def fragments_of(sentence: Sentence, words: Iterable[int]) -> tuple[Fragment, ..
 
 
 def entity_of(sentence: Sentence, mention: Mention) -> Entity:
-    """The mention as characters of the document."""
+    """Return a mention as an entity of the document."""
     return Entity(mention.type, fragments_of(sentence, mention.words), mention.score)
 
 
-def _crosses(sentences: Sequence[Sentence], starts: Sequence[int], fragments: Sequence[Fragment]) -> bool:
+def _crosses_sentences(sentences: Sequence[Sentence], starts: Sequence[int], fragments: Sequence[Fragment]) -> bool:
     first = max(0, bisect_right(starts, fragments[0].start) - 1)
     if sentences and sentences[first].end <= fragments[0].start:
         first += 1

@@ -1,7 +1,7 @@
-"""Text → sentences → words, as characters of the text, by rules; docs/sentences.md compares them with other splitters.
+"""Split text into sentences and words by rules. docs/sentences.md compares them with other splitters.
 
-Written for clinical notes, articles and forum posts, where a line end may wrap a sentence, end a heading or part the
-items of a list, and where a sentence may begin with a small letter.
+The rules are for clinical notes, articles and forum posts, where a line end may wrap a sentence, end a heading or
+separate the items of a list, and where a sentence may begin with a lower-case letter.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ STARTER = re.compile(
 )
 INITIALS = re.compile(r"(?:[A-Z]\.-?)*[A-Z]$")
 
-# A line that ends so goes on in the next one; a line that begins so is a new sentence.
-GOES_ON = re.compile(
+# A line with such an end continues in the next one; a line with such a start is a new sentence.
+CONTINUES = re.compile(
     r"""(?:[,(/&]|\b(?:a|an|and|are|as|at|by|for|from|had|has|have|he|her|his|in|is|of|on|or|she|the|to|was|were|which|who|
     with))$""",
     re.VERBOSE,
@@ -46,13 +46,13 @@ CANDIDATE = re.compile(
 
 
 def split_sentences(text: str) -> Iterator[Fragment]:
-    """Sentences, which together cover the text."""
+    """Yield sentences, which together cover the text."""
     start = 0
-    ends = [match.span() for match in NEWLINE.finditer(text)]
-    lines = [0, *(after for _, after in ends)]  # where each starts
-    width = max(end - line for line, (end, _) in zip(lines, [*ends, (len(text), 0)], strict=True))
+    newlines = [match.span() for match in NEWLINE.finditer(text)]
+    line_starts = [0, *(after for _, after in newlines)]
+    width = max(end - line for line, (end, _) in zip(line_starts, [*newlines, (len(text), 0)], strict=True))
     for match in CANDIDATE.finditer(text):
-        if match.end() < len(text) and _is_boundary(text, match, start, lines, width):
+        if match.end() < len(text) and _is_boundary(text, match, start, line_starts, width):
             yield Fragment(start, match.end())
             start = match.end()
     if start < len(text):
@@ -60,14 +60,14 @@ def split_sentences(text: str) -> Iterator[Fragment]:
 
 
 def split_lines(text: str) -> Iterator[Fragment]:
-    """Lines as sentences, for texts that have one a line."""
+    """Yield lines as sentences, for texts with one sentence per line."""
     for line in re.finditer(r"[^\n\r\v\f\x85\u2028\u2029]+", text):
         yield Fragment(line.start(), line.end())
 
 
-def _is_boundary(text: str, match: re.Match[str], start: int, lines: list[int], width: int) -> bool:
+def _is_boundary(text: str, match: re.Match[str], start: int, line_starts: list[int], width: int) -> bool:
     line_ends = len(NEWLINE.findall(match[0]))
-    if line_ends > 1 or match["full"]:  # a blank line always parts sentences
+    if line_ends > 1 or match["full"]:  # a blank line always separates sentences
         return True
     if match["mark"] and _ends_sentence(text, match, start):
         return True
@@ -75,13 +75,13 @@ def _is_boundary(text: str, match: re.Match[str], start: int, lines: list[int], 
         return False
     if BULLET_OR_HEADER.match(text, match.end()):
         return True
-    if match["mark"] or _only_wraps(text, match, lines, width):
+    if match["mark"] or _only_wraps(text, match, line_starts, width):
         return False
     return not text[match.end()].islower() or ITEM.match(text, match.end()) is not None
 
 
 def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
-    """Whether the mark that `match` found ends the sentence that began at `start`."""
+    """Return whether a punctuation mark ends the sentence that begins at `start`."""
     mark, after = match["mark"], text[match.end()]
     if after in ",;:.)]}" or (after in "%/&=<>" and mark == "."):
         return False
@@ -107,16 +107,16 @@ def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
 
 
 def _starts_item(text: str, match: re.Match[str]) -> bool:
-    """Whether the next line is an item of a list."""
+    """Return whether the next line is an item of a list."""
     return NEWLINE.search(match[0]) is not None and ITEM.match(text, match.end()) is not None
 
 
-def _only_wraps(text: str, match: re.Match[str], lines: list[int], width: int) -> bool:
-    """Whether a line end only wraps a line: the line is long, or the next word would not have fitted on it."""
-    line = text[lines[bisect_right(lines, match.start()) - 1] : match.start()].rstrip()
+def _only_wraps(text: str, match: re.Match[str], line_starts: list[int], width: int) -> bool:
+    """Return whether a line end only wraps a line: the line is long, or the next word would not have fitted on it."""
+    line = text[line_starts[bisect_right(line_starts, match.start()) - 1] : match.start()].rstrip()
     next_word = text[match.end() : match.end() + 40].split(maxsplit=1)[0]
     full = len(line) >= 50 or (len(line) >= 30 and len(line) + 1 + len(next_word) > width)
-    return full or GOES_ON.search(line) is not None
+    return full or CONTINUES.search(line) is not None
 
 
 # Words cover every character that is not white space. Hyphens, slashes and other signs are words of their own; digits
@@ -142,6 +142,6 @@ WORD = re.compile(
 
 
 def tokenize(text: str, start: int = 0, end: int | None = None) -> Iterator[Fragment]:
-    """Words among the characters `start` to `end`, which together cover all but white space."""
+    """Yield the words among the characters `start` to `end`, which together cover all but white space."""
     for match in WORD.finditer(text, start, len(text) if end is None else end):
         yield Fragment(match.start(), match.end())

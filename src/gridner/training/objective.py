@@ -45,7 +45,7 @@ class Objective:
         flat = [example for some in ordered for example in some]
         loss = one_label_loss if self.config.model.architecture == "w2ner" else cell_loss
         total = torch.zeros((), device=device)
-        known = self.scheme.known if len(self.scheme.groups) > 1 else None
+        known = self.scheme.group_labels if len(self.scheme.groups) > 1 else None
         for grid in output.grids:
             some = [flat[number] for number in grid.sentences]
             gold = torch.from_numpy(self._gold(some, grid)).to(device)

@@ -230,7 +230,7 @@ def _dev_examples(task: TrainingTask, pieces: PieceTokenizer) -> list[Example]:
 
 def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
     """W2NER has one label a cell."""
-    known = scheme.known
+    known = scheme.group_labels
     for example in data.distinct:
         words = len(example.words.words)
         tags = scheme.encode(example.mentions, words)[:, :, known[example.group]]

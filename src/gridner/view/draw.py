@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from rich.cells import cell_len
 
 from gridner.documents import Document, Entity, Fragment, extent
-from gridner.text.sentences import each_sentence
+from gridner.text.sentences import stream_sentences
 
 SOLID, DOTTED, ONWARD = "━", "┄", "›"
 
@@ -64,7 +64,7 @@ def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
         key=lambda entity: (entity.start, -entity.end, entity.type),
     )
     next_entity = 0
-    sentences = each_sentence(document)
+    sentences = stream_sentences(document)
     following = next(sentences, None)
     while following is not None:
         start, end = following.start, following.end

@@ -17,7 +17,14 @@ from typing import Any
 
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.scoring.evaluation import Evaluation
-from gridner.scoring.matching import Item, by_sentence, items_of, overlap_of, shares_words, word_counts
+from gridner.scoring.matching import (
+    ComparedEntity,
+    by_sentence,
+    compared_entities,
+    overlap_of,
+    shares_words,
+    word_counts,
+)
 from gridner.scoring.serialization import evaluation_json
 from gridner.scoring.significance import Unit, bootstrap, compare
 from gridner.text.sentences import sentences_of
@@ -52,8 +59,8 @@ class Report:
             evaluation.add(gold, answer, sentences=sentences)
         number = len(self.documents)
         self.documents.append(gold.id if self.with_text else f"document {number + 1}")
-        golds = by_sentence(items_of(gold.text, sentences, gold.entities))
-        found = [by_sentence(items_of(gold.text, sentences, answer.entities)) for answer in answers]
+        golds = by_sentence(compared_entities(gold.text, sentences, gold.entities))
+        found = [by_sentence(compared_entities(gold.text, sentences, answer.entities)) for answer in answers]
         scores = [_scores(gold.text, answer.entities) for answer in answers]
         spans = [Fragment(sentence.start, sentence.end) for sentence in sentences]
         if not spans and any((golds, *found)):
@@ -73,7 +80,7 @@ class Report:
         return window if self.with_text else {**window, "words": [HIDDEN] * len(window["words"])}
 
     def _sentence(
-        self, text: str, document: int, span: Fragment, entities: dict[Item, dict[str, Any]]
+        self, text: str, document: int, span: Fragment, entities: dict[ComparedEntity, dict[str, Any]]
     ) -> dict[str, Any]:
         drawn = [Entity(item.type, item.fragments) for item in entities]
         span = Fragment(min([span.start, *(one.start for one in drawn)]), max([span.end, *(one.end for one in drawn)]))
@@ -117,7 +124,9 @@ class Report:
         }
 
 
-def _gold_by_fragments(entities: Mapping[Item, Mapping[str, Any]]) -> dict[tuple[Fragment, ...], dict[str, int]]:
+def _gold_by_fragments(
+    entities: Mapping[ComparedEntity, Mapping[str, Any]],
+) -> dict[tuple[Fragment, ...], dict[str, int]]:
     """Return the types of the gold entities of a sentence by their fragments, each with the systems that have it."""
     found: dict[tuple[Fragment, ...], dict[str, int]] = {}
     for item, about in entities.items():
@@ -132,12 +141,14 @@ def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Frag
     return {(type, fragments): score for score, type, fragments in scored}
 
 
-def _entities(sets: Sequence[Sequence[Item]], scores: Sequence[Mapping[Any, float]]) -> dict[Item, dict[str, Any]]:
+def _entities(
+    sets: Sequence[Sequence[ComparedEntity]], scores: Sequence[Mapping[Any, float]]
+) -> dict[ComparedEntity, dict[str, Any]]:
     """The distinct entities of a sentence in text order: who has them, with which score, and of which kind they are."""
     held = [frozenset(one) for one in sets]
     counts = [word_counts(one) for one in sets]
     ends = [frozenset(item.ends for item in one) for one in sets]
-    found: dict[Item, dict[str, Any]] = {}
+    found: dict[ComparedEntity, dict[str, Any]] = {}
     for item in sorted(
         frozenset().union(*held),
         key=lambda item: (item.fragments[0].start, -item.fragments[-1].end, item.type, item.fragments),
@@ -164,7 +175,7 @@ def _few_digits(score: float) -> float:
     return short if f"{short:.2f}" == f"{score:.2f}" else score
 
 
-def _overlap(item: Item, counts: Counter[int]) -> str | None:
+def _overlap(item: ComparedEntity, counts: Counter[int]) -> str | None:
     """The class of an entity among others, itself included, whose words are counted."""
     if item.discontinuous:
         return overlap_of(item, counts)
