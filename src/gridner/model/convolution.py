@@ -63,7 +63,7 @@ class Convolution(nn.Module):
         cells = functional.gelu(self._mlp_of_pairs(subjects, objects, positions)).permute(0, 3, 1, 2) * mask  # C, Eq. 4
         outputs = []
         for convolution in self.dilated:
-            output = functional.gelu(convolution(cells))  # Eq. 5
+            output = functional.gelu(convolve(convolution, cells))  # Eq. 5
             if self.chained:
                 cells = output = output * mask
             outputs.append(output)
@@ -94,6 +94,15 @@ class Convolution(nn.Module):
         buckets = self.bucket_of[apart.clamp(-FARTHEST, FARTHEST) + FARTHEST]  # [B, n, n]
         sentence = torch.arange(rows.shape[0], device=rows.device)[:, None, None]
         return functional.embedding(buckets + sentence * DISTANCES, rows.flatten(0, 1))
+
+
+def convolve(convolution: nn.Module, cells: Tensor) -> Tensor:
+    """Run a convolution, in float32 on a CPU: there, torch's gradients of dilated ones in bf16 are wrong."""
+    if torch.is_autocast_enabled("cpu"):
+        with torch.autocast("cpu", enabled=False):
+            return convolve(convolution, cells.float())
+    result: Tensor = convolution(cells)
+    return result
 
 
 def distance_bucket(distance: int) -> int:
