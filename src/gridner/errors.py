@@ -23,6 +23,9 @@ from typing import Any
 class GridnerError(Exception):
     """Wrong input. The command line prints it as one line and exits with 2."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))  # libraries say what is wrong in several lines
+
 
 class InvalidError(GridnerError, ValueError):
     """An object that cannot exist."""

@@ -161,6 +161,7 @@ def test_bad_annotations_are_named_and_lenient_skips_them(tmp_path: Path, spans:
         ('begin="3"', 'begin="x"', r"d\.xmi: not read by cassis \(ValueError"),
         ("<xmi:XMI", '<!DOCTYPE x [<!ENTITY a "b">]><xmi:XMI', r"d\.xmi: EntitiesForbidden, expected XML without"),
         ("<", "", r"d\.xmi: not well-formed"),
+        ('value="ADR"', 'value="\0"', r"d\.xmi: not "),
     ],
 )
 def test_bad_files_are_named_in_a_line(tmp_path: Path, old: str, new: str, said: str) -> None:
