@@ -16,7 +16,7 @@ from gridner.scoring.matching import (
     ComparedEntity,
     by_sentence,
     compared_entities,
-    duplicates,
+    count_duplicates,
     overlap_of,
     shares_words,
     word_counts,
@@ -76,7 +76,7 @@ class Statistics:
         self.characters += len(document.text)
         self.words += sum(len(sentence.words) for sentence in sentences)
         self.sentence_words.update(len(sentence.words) for sentence in sentences)
-        self.repeated += duplicates(document)
+        self.repeated += count_duplicates(document)
         for neighbours in by_sentence(compared_entities(document.text, sentences, document.entities)).values():
             counts = word_counts(neighbours)
             for item in neighbours:

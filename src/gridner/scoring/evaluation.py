@@ -1,7 +1,7 @@
 """Exact scores, the paper's slices, and its error table.
 
-An entity is right when its type and extent are exactly those of a gold entity. Sets per document: every gold entity
-counts once, whatever cut it. Sentences come from the gold document; a prediction belongs to the sentence of its head.
+An entity is right if its type and extent are exactly those of a gold entity. Every gold entity of a document counts
+once. Sentences come from the gold document; a prediction belongs to the sentence of its head.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gridner.scoring.matching import (
     ComparedEntity,
     by_sentence,
     compared_entities,
-    duplicates,
+    count_duplicates,
     overlap_of,
     shares_words,
     word_counts,
@@ -32,7 +32,7 @@ BLOCKS = ("all", "discontinuous", "flat", "overlapped")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """True positives, false positives, false negatives, and what follows from them; 0 where nothing can follow."""
+    """True positives, false positives and false negatives. Measures that are undefined are 0."""
 
     tp: int = 0
     fp: int = 0
@@ -59,7 +59,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class RelaxedScore:
-    """Matches of type and at least one common word. Not comparable with exact scores."""
+    """Matches of type and at least one common word. They cannot be compared with exact scores."""
 
     predicted: int = 0
     predicted_right: int = 0
@@ -85,7 +85,7 @@ class RelaxedScore:
 
 @dataclass(slots=True)
 class Evaluation:
-    """What `evaluate` counted. `units` has the counts of each sentence, for intervals and tests."""
+    """The counts of `evaluate`, for each sentence, so that intervals and tests can resample them."""
 
     documents: int = 0
     sentences: int = 0
@@ -98,25 +98,25 @@ class Evaluation:
     relaxed: RelaxedScore = RelaxedScore()
 
     def add(self, gold: Document, predicted: Document, *, sentences: Sequence[Sentence] | None = None) -> None:
-        """Count one document. `sentences` are those of gold, if they are at hand."""
+        """Count one document. Pass the `sentences` of gold if you have them already."""
         sentences = sentences_of(gold) if sentences is None else sentences
-        gold_items = by_sentence(compared_entities(gold.text, sentences, gold.entities))
-        predicted_items = by_sentence(compared_entities(gold.text, sentences, predicted.entities))
+        gold_by_sentence = by_sentence(compared_entities(gold.text, sentences, gold.entities))
+        predicted_by_sentence = by_sentence(compared_entities(gold.text, sentences, predicted.entities))
         self.documents += 1
         self.sentences += len(sentences)
-        self.duplicates += duplicates(gold) + duplicates(predicted)
+        self.duplicates += count_duplicates(gold) + count_duplicates(predicted)
         for number in range(max(1, len(sentences))):
             unit = len(self.units)
             self.units.append((gold.id, number))
-            golds, answers = gold_items.get(number, []), predicted_items.get(number, [])
-            if golds or answers:
-                for name, score in _slices(golds, answers).items():
+            in_gold, in_predicted = gold_by_sentence.get(number, []), predicted_by_sentence.get(number, [])
+            if in_gold or in_predicted:
+                for name, score in _slices(in_gold, in_predicted).items():
                     self.counts[name][unit] = score
-                _count_errors(self.errors, golds, answers)
-        _count_relaxed(self, gold_items, predicted_items)
+                _count_errors(self.errors, in_gold, in_predicted)
+        self.relaxed = _add_relaxed(self.relaxed, gold_by_sentence, predicted_by_sentence)
 
     def score(self, name: str = ALL) -> Score:
-        """The score of a slice."""
+        """Return the score of a slice."""
         return sum(self.counts.get(name, {}).values(), Score())
 
     @property
@@ -126,7 +126,7 @@ class Evaluation:
 
     @property
     def slices(self) -> list[str]:
-        """The names that `score` takes, as a report orders them."""
+        """The names that `score` accepts, in the order of a report."""
         overlaps = [f"overlap:{name}" for name in OVERLAPS]
         return [ALL, *(f"type:{name}" for name in self.types), IN_DISCONTINUOUS, DISCONTINUOUS, CONTINUOUS, *overlaps]
 
@@ -138,86 +138,86 @@ class Evaluation:
 
 def evaluate(gold: Iterable[Document], predicted: Iterable[Document]) -> Evaluation:
     """Score predictions against gold. They must be about the same documents, in any order."""
-    result = Evaluation()
-    for reference, answer in pair(gold, predicted):
-        result.add(reference, answer)
-    return result
+    evaluation = Evaluation()
+    for gold_document, prediction in pair(gold, predicted):
+        evaluation.add(gold_document, prediction)
+    return evaluation
 
 
 def pair(gold: Iterable[Document], predicted: Iterable[Document]) -> Iterator[tuple[Document, Document]]:
-    """Gold and predicted documents by id; the texts must be the same."""
-    answers: dict[str, Document] = {}
+    """Yield gold and predicted documents with the same id. Their texts must be equal."""
+    predictions: dict[str, Document] = {}
     for document in predicted:
-        if document.id in answers:
-            raise MismatchError(f"predictions: document {document.id} occurs twice")
-        answers[document.id] = document
+        if document.id in predictions:
+            raise MismatchError(f"predictions: document {document.id} occurs twice, expected each id once")
+        predictions[document.id] = document
     seen: set[str] = set()
     missing: list[str] = []
     for document in gold:
         if document.id in seen:
-            raise MismatchError(f"gold: document {document.id} occurs twice")
+            raise MismatchError(f"gold: document {document.id} occurs twice, expected each id once")
         seen.add(document.id)
-        answer = answers.pop(document.id, None)
-        if answer is None:
+        prediction = predictions.pop(document.id, None)
+        if prediction is None:
             missing.append(document.id)
             continue
-        if answer.text != document.text:
+        if prediction.text != document.text:
             raise MismatchError(
-                f"document {document.id}: gold and predicted texts differ, {_difference(document, answer)}"
+                f"document {document.id}: gold and predicted texts differ, {_difference(document, prediction)}"
             )
         if not missing:
-            yield document, answer
-    if missing or answers:
-        parts = [
-            f"{len(ids)} only in {side} ({_some(ids)})"
-            for side, ids in (("gold", missing), ("predictions", list(answers)))
+            yield document, prediction
+    if missing or predictions:
+        only_in_one = [
+            f"{len(ids)} only in {side} ({_first_ids(ids)})"
+            for side, ids in (("gold", missing), ("predictions", list(predictions)))
             if ids
         ]
-        raise MismatchError(f"gold and predictions are over different documents: {'; '.join(parts)}")
+        raise MismatchError(f"gold and predictions are over different documents: {'; '.join(only_in_one)}")
 
 
 def _slices(gold: list[ComparedEntity], predicted: list[ComparedEntity]) -> dict[str, Score]:
-    """The counts of a sentence in every slice it belongs to."""
+    """Return the counts of a sentence in every slice that it belongs to."""
     classes: dict[ComparedEntity, str] = {}
-    for items in (predicted, gold):  # so that a right prediction has the class of its gold entity
-        counts_of_words = word_counts(items)
-        classes |= {item: overlap_of(item, counts_of_words) for item in items if item.discontinuous}
-    in_discontinuous = any(item.discontinuous for item in gold)
+    for entities in (predicted, gold):  # gold last, so that a right prediction has the class of its gold entity
+        counts_of_words = word_counts(entities)
+        classes |= {entity: overlap_of(entity, counts_of_words) for entity in entities if entity.discontinuous}
+    in_discontinuous = any(entity.discontinuous for entity in gold)
 
-    def names(item: ComparedEntity) -> Iterator[str]:
+    def names(entity: ComparedEntity) -> Iterator[str]:
         yield ALL
-        yield f"type:{item.type}"
+        yield f"type:{entity.type}"
         if in_discontinuous:
             yield IN_DISCONTINUOUS
-        if item.discontinuous:
+        if entity.discontinuous:
             yield DISCONTINUOUS
-            yield f"overlap:{classes[item]}"
+            yield f"overlap:{classes[entity]}"
         else:
             yield CONTINUOUS
 
     counts: dict[str, Score] = defaultdict(Score)
-    golds, answers = set(gold), set(predicted)
-    for group, one in (
-        (golds & answers, Score(tp=1)),
-        (answers - golds, Score(fp=1)),
-        (golds - answers, Score(fn=1)),
+    gold_set, predicted_set = set(gold), set(predicted)
+    for outcome, score in (
+        (gold_set & predicted_set, Score(tp=1)),
+        (predicted_set - gold_set, Score(fp=1)),
+        (gold_set - predicted_set, Score(fn=1)),
     ):
-        for item in group:
-            for name in names(item):
-                counts[name] += one
+        for entity in outcome:
+            for name in names(entity):
+                counts[name] += score
     return counts
 
 
 def _count_errors(
     errors: dict[str, dict[str, int]], gold: list[ComparedEntity], predicted: list[ComparedEntity]
 ) -> None:
-    """Table 6. A block has all errors of the sentences with such a gold entity; the first block, of all sentences."""
+    """Count the errors of a sentence for Table 6, in the blocks for which it has a gold entity and in that of all."""
     counts_of_words = word_counts(gold)
-    overlapped = {item: shares_words(item, counts_of_words) for item in gold}
+    overlapped = {entity: shares_words(entity, counts_of_words) for entity in gold}
     blocks = ["all"]
-    if any(item.discontinuous for item in gold):
+    if any(entity.discontinuous for entity in gold):
         blocks.append("discontinuous")
-    if any(not item.discontinuous and not overlapped[item] for item in gold):
+    if any(not entity.discontinuous and not overlapped[entity] for entity in gold):
         blocks.append("flat")
     if any(overlapped.values()):
         blocks.append("overlapped")
@@ -225,42 +225,43 @@ def _count_errors(
         ("fp", set(predicted) - set(gold), gold),
         ("fn", set(gold) - set(predicted), predicted),
     ):
-        ends = {item.ends for item in others}
-        for item in wrong:
-            name = f"{kind}_ends_{'right' if item.ends in ends else 'wrong'}"
+        ends = {entity.ends for entity in others}
+        for entity in wrong:
+            name = f"{kind}_ends_{'right' if entity.ends in ends else 'wrong'}"
             for block in blocks:
                 errors[block][name] += 1
 
 
-def _count_relaxed(
-    result: Evaluation, gold: dict[int, list[ComparedEntity]], predicted: dict[int, list[ComparedEntity]]
-) -> None:
-    golds = [item for items in gold.values() for item in items]
-    answers = [item for items in predicted.values() for item in items]
-    before = result.relaxed
-    result.relaxed = RelaxedScore(
-        predicted=before.predicted + len(answers),
-        predicted_right=before.predicted_right + _touching(answers, golds),
-        gold=before.gold + len(golds),
-        gold_found=before.gold_found + _touching(golds, answers),
+def _add_relaxed(
+    relaxed: RelaxedScore, gold: dict[int, list[ComparedEntity]], predicted: dict[int, list[ComparedEntity]]
+) -> RelaxedScore:
+    """Return a relaxed score with the entities of a document, given by sentence, added."""
+    all_gold = [entity for entities in gold.values() for entity in entities]
+    all_predicted = [entity for entities in predicted.values() for entity in entities]
+    return RelaxedScore(
+        predicted=relaxed.predicted + len(all_predicted),
+        predicted_right=relaxed.predicted_right + _count_touching(all_predicted, all_gold),
+        gold=relaxed.gold + len(all_gold),
+        gold_found=relaxed.gold_found + _count_touching(all_gold, all_predicted),
     )
 
 
-def _touching(items: list[ComparedEntity], others: list[ComparedEntity]) -> int:
+def _count_touching(entities: list[ComparedEntity], others: list[ComparedEntity]) -> int:
+    """Return how many entities have a word in common with one of the others that has their type."""
     words: dict[str, set[int]] = defaultdict(set)
     for other in others:
         words[other.type] |= other.all_words
-    return sum(not item.all_words.isdisjoint(words.get(item.type, ())) for item in items)
+    return sum(not entity.all_words.isdisjoint(words.get(entity.type, ())) for entity in entities)
 
 
 def _difference(gold: Document, predicted: Document) -> str:
     length = min(len(gold.text), len(predicted.text))
-    place = next((n for n in range(length) if gold.text[n] != predicted.text[n]), length)
+    start = next((n for n in range(length) if gold.text[n] != predicted.text[n]), length)
     return (
-        f"first at character {place} ({gold.text[place : place + 10]!r} in gold, "
-        f"{predicted.text[place : place + 10]!r} in predictions)"
+        f"first at character {start} ({gold.text[start : start + 10]!r} in gold, "
+        f"{predicted.text[start : start + 10]!r} in predictions)"
     )
 
 
-def _some(ids: list[str]) -> str:
+def _first_ids(ids: list[str]) -> str:
     return ", ".join(ids[:5]) + (", …" if len(ids) > 5 else "")

@@ -1,4 +1,4 @@
-"""Entities as scoring sees them: type, extent, words and sentence, with the classes that the paper's tables use."""
+"""Entities in the form in which scoring compares them, and the overlap classes of the paper's tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OVERLAPS: tuple[Overlap, ...] = get_args(Overlap)
 
 @dataclass(frozen=True, slots=True)
 class ComparedEntity:
-    """An entity in the form in which it is compared: two items are equal when type and extent are."""
+    """An entity in the form in which it is compared: two are equal if their type and extent are."""
 
     type: str
     fragments: tuple[Fragment, ...]  # the extent
@@ -26,7 +26,7 @@ class ComparedEntity:
 
     @property
     def discontinuous(self) -> bool:
-        """Whether it has a gap."""
+        """Whether the entity has a gap."""
         return len(self.fragments) > 1
 
     @property
@@ -36,56 +36,56 @@ class ComparedEntity:
 
     @property
     def ends(self) -> tuple[str, int, int]:
-        """Type, head and tail, which the head–tail tags say."""
+        """Type, head and tail, as the head–tail tags have them."""
         words = self.all_words
-        if not words:  # nothing but characters that belong to no word
+        if not words:  # its characters belong to no word
             return self.type, self.fragments[0].start, self.fragments[-1].end
         return self.type, min(words), max(words)
 
 
 def compared_entities(text: str, sentences: Sequence[Sentence], entities: Iterable[Entity]) -> list[ComparedEntity]:
-    """The distinct items of a document's entities, in the order in which they stand."""
+    """Return the distinct entities of a document in their comparable form, in order."""
     words = [word for sentence in sentences for word in sentence.words]
     starts = [sentence.start for sentence in sentences]
-    found: dict[ComparedEntity, None] = {}
+    distinct: dict[ComparedEntity, None] = {}
     for entity in entities:
         fragments = extent(text, entity)
-        under = tuple(frozenset(overlapping_words(words, [fragment])) for fragment in fragments)
+        fragment_words = tuple(frozenset(overlapping_words(words, [fragment])) for fragment in fragments)
         number = max(0, bisect_right(starts, fragments[0].start) - 1)
-        found[ComparedEntity(entity.type, fragments, under, number)] = None
-    return list(found)
+        distinct[ComparedEntity(entity.type, fragments, fragment_words, number)] = None
+    return list(distinct)
 
 
-def by_sentence(items: Iterable[ComparedEntity]) -> dict[int, list[ComparedEntity]]:
-    """The items of each sentence that has any."""
-    found: dict[int, list[ComparedEntity]] = defaultdict(list)
-    for item in items:
-        found[item.sentence].append(item)
-    return found
+def by_sentence(entities: Iterable[ComparedEntity]) -> dict[int, list[ComparedEntity]]:
+    """Return the entities of each sentence that has any."""
+    sentences: dict[int, list[ComparedEntity]] = defaultdict(list)
+    for entity in entities:
+        sentences[entity.sentence].append(entity)
+    return sentences
 
 
-def word_counts(items: Iterable[ComparedEntity]) -> Counter[int]:
-    """How many of the items of a sentence have each word."""
-    return Counter(word for item in items for word in item.all_words)
+def word_counts(entities: Iterable[ComparedEntity]) -> Counter[int]:
+    """Return for each word how many of the entities have it."""
+    return Counter(word for entity in entities for word in entity.all_words)
 
 
-def shares_words(item: ComparedEntity, counts: Counter[int]) -> bool:
-    """Whether the item has a word in common with another of those counted, whatever its type."""
-    return any(counts[word] > 1 for word in item.all_words)
+def shares_words(entity: ComparedEntity, counts: Counter[int]) -> bool:
+    """Return whether an entity has a word in common with another of those counted, whatever its type."""
+    return any(counts[word] > 1 for word in entity.all_words)
 
 
-def overlap_of(item: ComparedEntity, counts: Counter[int]) -> Overlap:
-    """The overlap class of Table 5: which fragments share a word with another of the items counted."""
-    shared = [number for number, words in enumerate(item.words) if any(counts[word] > 1 for word in words)]
+def overlap_of(entity: ComparedEntity, counts: Counter[int]) -> Overlap:
+    """Return the overlap class of Table 5: which fragments share a word with another of the entities counted."""
+    shared = [number for number, words in enumerate(entity.words) if any(counts[word] > 1 for word in words)]
     if not shared:
         return "none"
     if shared == [0]:
         return "left"
-    if shared == [len(item.words) - 1]:
+    if shared == [len(entity.words) - 1]:
         return "right"
     return "multiple"
 
 
-def duplicates(document: Document) -> int:
-    """How many of the document's entities repeat another one's type and extent."""
+def count_duplicates(document: Document) -> int:
+    """Return how many entities of a document repeat the type and extent of another one."""
     return len(document.entities) - len({(entity.type, extent(document.text, entity)) for entity in document.entities})

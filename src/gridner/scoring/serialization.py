@@ -1,4 +1,4 @@
-"""Evaluations and comparisons as plain data."""
+"""Evaluations as plain data, for JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ERROR_LABELS = {
 
 
 def score_json(score: Score | RelaxedScore) -> dict[str, float]:
-    """A score as plain data."""
+    """Return a score as plain data."""
     measures = {"precision": score.precision, "recall": score.recall, "f1": score.f1}
     if isinstance(score, Score):
         return {"tp": score.tp, "fp": score.fp, "fn": score.fn, **measures}
@@ -29,13 +29,13 @@ def score_json(score: Score | RelaxedScore) -> dict[str, float]:
 
 
 def error_shares(counts: dict[str, int]) -> dict[str, float]:
-    """The error classes of a block in percent, as Table 6 has them; all 0 without errors."""
+    """Return the error classes of a block in percent, as in Table 6; all 0 without errors."""
     total = sum(counts.values())
     return {name: 100 * count / total if total else 0.0 for name, count in counts.items()}
 
 
 def evaluation_json(evaluation: Evaluation) -> dict[str, Any]:
-    """An evaluation as plain data."""
+    """Return an evaluation as plain data."""
     return {
         "documents": evaluation.documents,
         "sentences": evaluation.sentences,

@@ -1,4 +1,4 @@
-"""How sure a score is: bootstrap intervals, the spread of several runs, and a paired test between two systems."""
+"""Uncertainty of scores: bootstrap intervals, the spread of several runs, and paired tests between two systems."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ BLOCK = 64  # resamples drawn at a time, which bounds memory
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The middle `level` of what resampling gives.
+    """The middle share `level` of the resampled values.
 
-    Resamples where a measure is undefined say nothing: precision without predictions, recall without gold.
+    Resamples without a defined value are left out: precision without predictions, recall without gold.
     """
 
     low: float
     high: float
-    left_out: int = 0  # such resamples
+    left_out: int = 0  # resamples
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A measure over several runs. The deviation is that of a sample; 0 for one run."""
+    """A measure over several runs, with the standard deviation of the sample; 0 for one run."""
 
     mean: float
     deviation: float
@@ -40,14 +40,14 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Mean and deviation."""
+    """Return mean and standard deviation."""
     deviation = statistics.stdev(values) if len(values) > 1 else 0.0
     return Spread(statistics.fmean(values), deviation, len(values))
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two F1 scores, and how often chance alone makes a difference as large."""
+    """Two F1 scores, and the probability `p` of so large a difference by chance alone."""
 
     f1_a: float
     f1_b: float
@@ -56,19 +56,19 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """How much higher B is."""
+        """How much higher the F1 of B is."""
         return self.f1_b - self.f1_a
 
 
 def unit_counts(evaluation: Evaluation, name: str = ALL, *, unit: Unit = "sentence") -> NDArray[np.int64]:
-    """True positives, false positives and false negatives of every unit, [units, 3], whatever order they came in."""
+    """Return true positives, false positives and false negatives [units, 3], with the units sorted by id."""
     if unit not in ("sentence", "document"):
         raise UsageError(f"unit {unit!r}, expected sentence or document")
     keys = [(document, number if unit == "sentence" else 0) for document, number in evaluation.units]
     rows = {key: row for row, key in enumerate(sorted(set(keys)))}
     counts = np.zeros((len(rows), 3), dtype=np.int64)
-    for place, score in evaluation.counts.get(name, {}).items():
-        counts[rows[keys[place]]] += (score.tp, score.fp, score.fn)
+    for number, score in evaluation.counts.get(name, {}).items():
+        counts[rows[keys[number]]] += (score.tp, score.fp, score.fn)
     return counts
 
 
@@ -81,12 +81,12 @@ def bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Interval]:
-    """Percentile intervals of precision, recall and F1 of a slice, units drawn with replacement."""
+    """Return percentile intervals of precision, recall and F1 of a slice; units are drawn with replacement."""
     if rounds < 1 or not 0 < level < 1:
         raise UsageError(f"rounds {rounds}, level {level}: expected rounds >= 1 and 0 < level < 1")
     counts = unit_counts(evaluation, name, unit=unit)
     units = len(counts)
-    counts = counts[counts.any(axis=1)]  # units without entities are all alike: one category for them is enough
+    counts = counts[counts.any(axis=1)]  # units without entities are all alike: one category is enough
     if not len(counts):
         return {measure: Interval(0.0, 0.0, rounds) for measure in ("precision", "recall", "f1")}
     shares = np.append(np.full(len(counts), 1 / units), (units - len(counts)) / units)
@@ -96,18 +96,18 @@ def bootstrap(
     tp, fp, fn = drawn.T
     measures = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
     edges = [(1 - level) / 2, (1 + level) / 2]
-    found = {}
+    intervals = {}
     for measure, (over, under) in measures.items():
         values = over[under > 0] / under[under > 0]
         low, high = np.quantile(values, edges).tolist() if len(values) else (0.0, 0.0)
-        found[measure] = Interval(low, high, rounds - len(values))
-    return found
+        intervals[measure] = Interval(low, high, rounds - len(values))
+    return intervals
 
 
 def compare(
     a: Evaluation, b: Evaluation, name: str = ALL, *, unit: Unit = "sentence", rounds: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Paired approximate randomisation: how often swapping the systems at random parts their F1 as much."""
+    """Compare two systems by paired approximate randomization of their F1."""
     return compare_runs([a], [b], name, unit=unit, rounds=rounds, seed=seed)
 
 
@@ -120,16 +120,19 @@ def compare_runs(
     rounds: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """The same between two systems that were trained several times, by the counts of all their runs.
+    """Compare two systems that were trained several times, by the counts of all their runs.
 
-    A unit's answers are swapped in all runs at once, as they are alike. A system with fewer runs weighs as much.
+    The predictions for a unit are swapped in all runs at once, because they are alike. Both systems have the same
+    weight, whatever their number of runs.
     """
-    if len({tuple(sorted(one.units)) for one in (*a, *b)}) != 1:
-        raise MismatchError("the two systems are not scored on the same documents and sentences")
+    if len({tuple(sorted(run.units)) for run in (*a, *b)}) != 1:
+        raise MismatchError(
+            "the two systems are not scored on the same documents and sentences; score them on the same gold"
+        )
     if rounds < 1:
         raise UsageError(f"rounds {rounds}: expected at least 1")
-    first = len(b) * np.sum([unit_counts(one, name, unit=unit) for one in a], axis=0)
-    second = len(a) * np.sum([unit_counts(one, name, unit=unit) for one in b], axis=0)
+    first = len(b) * np.sum([unit_counts(run, name, unit=unit) for run in a], axis=0)
+    second = len(a) * np.sum([unit_counts(run, name, unit=unit) for run in b], axis=0)
     f1_a, f1_b = float(_f1(first.sum(axis=0))), float(_f1(second.sum(axis=0)))
     differing = (first != second).any(axis=1)
     change = (second - first)[differing]
@@ -143,21 +146,21 @@ def compare_runs(
 
 
 def p_value_of_runs(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return how often dealing out the runs of two systems at random parts their means as much.
+    """Return the p-value of the difference between the means of two systems, by an exact permutation test of runs.
 
-    Every way to deal them out is tried, so three runs each cannot give less than 0.1, and five not less than 0.008.
-    None with fewer than two runs of either system: one run says nothing of how runs differ.
+    It tries every assignment of runs to systems, so three runs each cannot give less than 0.1, five each 0.008.
+    With fewer than two runs of either system it returns None: one run does not show how runs differ.
     """
     if min(len(a), len(b)) < 2:
         return None
-    every = [*a, *b]
-    total = sum(every)
+    runs = [*a, *b]
+    total = sum(runs)
 
-    def difference(first: float) -> float:
-        return abs(first / len(a) - (total - first) / len(b))
+    def difference(sum_of_a: float) -> float:
+        return abs(sum_of_a / len(a) - (total - sum_of_a) / len(b))
 
-    ways = [difference(sum(some)) for some in combinations(every, len(a))]
-    return sum(way >= difference(sum(a)) - 1e-12 for way in ways) / len(ways)
+    differences = [difference(sum(assigned)) for assigned in combinations(runs, len(a))]
+    return sum(value >= difference(sum(a)) - 1e-12 for value in differences) / len(differences)
 
 
 def _blocks(rounds: int) -> Sequence[range]:
