@@ -5,7 +5,8 @@
 Texts are sentences of the corpus, one per request. The library reads all texts at once, then one after another. Then
 1, 8 and 64 clients send requests to `gridner serve`, which runs in its own process; each client sends the next request
 as soon as it has a response. Library and service alternate, so that both see the same machine. Then the script measures
-overload, and memory over many requests.
+overload, the latency of short requests beside one long text (as a ratio to the latency without it), and memory over many
+requests.
 """
 
 from __future__ import annotations
@@ -208,13 +209,47 @@ def overload(texts: Sequence[str], threads: int, seconds: float, clients: int) -
     return table(["", "texts/s", "p50, ms", "p99, ms", "refused (503)", "other errors", "memory, MB"], rows)
 
 
+def beside_a_long_text(texts: Sequence[str], threads: int, requests: int, characters: int, turns: int) -> str:
+    """Return a table with the latency of one client's short requests, alone and beside one long text at a time."""
+    short = [" ".join(text.split()[:2]) for text in texts]
+    long = (" ".join(texts) + " ") * (1 + characters // sum(map(len, texts)))
+    alone, beside = Seen(), Seen()
+    with service(threads, "--max-seconds", "600") as (port, _):
+
+        async def both() -> Seen:
+            async def long_texts() -> None:
+                await load_with(port, 1, [long[:characters]])
+
+            background = asyncio.create_task(long_texts())
+            seen = await load_with(port, 1, short, requests=requests // turns)
+            if background.done():
+                await background  # raises what went wrong
+            background.cancel()
+            return seen
+
+        for _ in range(turns):
+            alone.latencies += asyncio.run(load_with(port, 1, short, requests=requests // turns)).latencies
+            beside.latencies += asyncio.run(both()).latencies
+    rows = [
+        [
+            name,
+            f"{seen.at(50):.0f}",
+            f"{seen.at(99):.0f}",
+            f"{seen.at(50) / alone.at(50):.1f}",
+            f"{seen.at(99) / alone.at(99):.1f}",
+        ]
+        for name, seen in (("alone", alone), (f"beside one text of {characters:,} characters", beside))
+    ]
+    return table(["requests of two words", "p50, ms", "p99, ms", "ratio of p50", "ratio of p99"], rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("--format", default="auto")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--texts", type=int, default=400)
-    parser.add_argument("--seconds", type=float, default=60, help="seconds for each number of clients")
+    parser.add_argument("--seconds", type=float, default=60, help="seconds for each number of clients; 0 for none")
     parser.add_argument(
         "--turns",
         type=int,
@@ -222,6 +257,8 @@ def main() -> None:
         help="turns into which that time is divided; the library is measured between them",
     )
     parser.add_argument("--requests", type=int, default=20_000, help="requests of the memory test")
+    parser.add_argument("--short", type=int, default=400, help="short requests beside a long text; 0 for none")
+    parser.add_argument("--long", type=int, default=66_000, help="characters of the long text")
     parser.add_argument("--overload", type=int, default=300, help="clients of the overload test")
     options = parser.parse_args()
     sentences = [
@@ -235,8 +272,12 @@ def main() -> None:
     words = sum(len(text.split()) for text in texts) / len(texts)
     print(f"{machine()}, {options.threads} threads; {len(texts)} sentences of {words:.1f} words between spaces.\n")
     at_once(recognizer, texts[:50])
-    print(under_load(recognizer, texts, options.threads, options.seconds, options.turns), flush=True)
-    print(f"\n{overload(texts, options.threads, options.seconds / 3, options.overload)}", flush=True)
+    if options.seconds:
+        print(under_load(recognizer, texts, options.threads, options.seconds, options.turns), flush=True)
+        print(f"\n{overload(texts, options.threads, options.seconds / 3, options.overload)}", flush=True)
+    if options.short:
+        beside = beside_a_long_text(texts, options.threads, options.short, options.long, options.turns)
+        print(f"\n{beside}", flush=True)
     if options.requests:
         short = [" ".join(text.split()[:16]) for text in texts]
         print(f"\nThe first 16 words of each:\n\n{over_time(short, options.threads, options.requests)}")

@@ -86,9 +86,7 @@ class Watch:
             log.error("%s at %s:%s", type(error).__name__, Path(frame.filename).name, frame.lineno)
             self.metrics.errors.labels(type(error).__name__).inc()
             if not status:
-                await problem(500, "the service failed, expected an answer; its log has the place")(
-                    scope, receive, sending
-                )
+                await problem(500, "internal error; see the server log")(scope, receive, sending)
         finally:
             taken = time.perf_counter() - began
             path = scope["path"] if scope["path"] in self.paths else "other"
@@ -144,7 +142,8 @@ class Guard:
         return any(hmac.compare_digest(one, self.token.encode()) for one in found)
 
     async def _post(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        if scope["path"] in self.json_paths and (refusal := _not_json(headers)):
+        refusal = _compressed(headers) or (_not_json(headers) if scope["path"] in self.json_paths else None)
+        if refusal is not None:
             await refusal(scope, receive, send)
             return
         most = self.limits.body_bytes
@@ -208,16 +207,21 @@ def _detail(body: bytes) -> str:
 
 
 def _not_json(headers: Headers) -> Response | None:
-    """The refusal of a body that is not sent as JSON."""
+    """Return the refusal of a body that is not sent as JSON; None if it is."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         found = f"Content-Type: {kind:.80}" if kind else "no Content-Type header"
         return problem(415, f"{found}, expected Content-Type: application/json", {"Accept": "application/json"})
-    encoding = headers.get("content-encoding", "identity").strip().lower()
-    if encoding != "identity":
-        said = f"Content-Encoding: {encoding:.80}, expected a body that is not compressed"
-        return problem(415, said, {"Accept-Encoding": "identity"})
     return None
+
+
+def _compressed(headers: Headers) -> Response | None:
+    """Return the refusal of a compressed body; None if it is not compressed."""
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding == "identity":
+        return None
+    detail = f"Content-Encoding: {encoding:.80}, expected a body that is not compressed"
+    return problem(415, detail, {"Accept-Encoding": "identity"})
 
 
 def busy(error: BusyError) -> Response:
