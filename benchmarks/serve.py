@@ -5,8 +5,8 @@
 Texts are sentences of the corpus, one per request. The library reads all texts at once, then one after another. Then
 1, 8 and 64 clients send requests to `gridner serve`, which runs in its own process; each client sends the next request
 as soon as it has a response. Library and service alternate, so that both see the same machine. Then the script measures
-overload, the latency of short requests beside one long text (as a ratio to the latency without it), and memory over many
-requests.
+overload, short requests beside one long text (latency, and its ratio to that without the long text), and memory over
+many requests.
 """
 
 from __future__ import annotations
