@@ -18,7 +18,7 @@ BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and
 
 # What a package's modules may import of it: those to their right. * stands for all others, which import none another.
 INSIDE = {
-    "cli": "__init__ * show predict_output predict_ray evaluate train_progress train_corpora inputs training_process "
+    "cli": "__init__ * predict_ray evaluate train_progress train_corpora inputs training_process "
     "reading_options shared_options printing progress",
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
     "service": "server app page brat label_studio handlers middleware drawing requests batcher worker queue "
@@ -28,9 +28,9 @@ INSIDE = {
     "training": "__init__ corpora many_runs run loop results examine objective task *",
     "export": "onnx *",
     "model": "trained build portable toe language_model * dropout",
-    "view": "report_file report html *",
-    "inference": "candidate_oracle parallel tuning part_evaluation loading model_card model_info recognizer "
-    "cached_engine onnx_engine checkpoint engine *",
+    "view": "report_file report html terminal *",
+    "inference": "candidate_oracle prediction_files parallel tune_model tuning part_evaluation loading "
+    "model_card model_info recognizer cached_engine onnx_engine checkpoint engine *",
     "corpus": "held_out * splits",
     "config": "*",
     "formats": "__init__ preannotate share biocjson * knowtator folders _support",

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from gridner import Document
-from gridner.cli import show
-from gridner.cli.show import show_document
+from gridner.view import terminal
 from gridner.view.draw import COLOURS, colour_of
 from gridner.view.html import asset
 from gridner.view.report import Report, page
+from gridner.view.terminal import print_document
 from support.browser import OPTIONS, sync_api, which
 from support.small import entity
 
@@ -81,7 +81,7 @@ def themes() -> list[tuple[list[str], dict[str, str]]]:
 def test_there_is_a_colour_for_each_number() -> None:
     for colours, _ in themes():
         assert len(colours) == len(set(colours)) == COLOURS
-    assert len(show.COLOURS) == COLOURS
+    assert len(terminal.COLOURS) == COLOURS
     assert f"COLOURS = {COLOURS}," in asset("draw.js")
 
 
@@ -92,7 +92,7 @@ def test_every_colour_can_be_read(theme: int) -> None:
     for colour in [*colours, others["good"], others["bad"]]:
         for back in backs:
             assert contrast(colour, back) >= 4.5
-    for colour in show.COLOURS:
+    for colour in terminal.COLOURS:
         assert contrast(colour, "#000") >= 4.5
         assert contrast(colour, "#fff") >= 4.5
 
@@ -127,10 +127,12 @@ def test_notebooks_and_the_terminal_have_the_same_colours_whatever_the_order() -
         shown = document._repr_html_()
         console = Console(force_terminal=True, color_system="truecolor", width=80)
         with console.capture() as styled:
-            show_document(document, console)
+            print_document(document, console)
         for one in entities:
             assert f"--g{colour_of(one.type)})" in shown
-            red, green, blue = (int(show.COLOURS[colour_of(one.type)][place : place + 2], 16) for place in (1, 3, 5))
+            red, green, blue = (
+                int(terminal.COLOURS[colour_of(one.type)][place : place + 2], 16) for place in (1, 3, 5)
+            )
             assert f"38;2;{red};{green};{blue}m" in styled.get()
 
 

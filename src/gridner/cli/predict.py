@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from gridner.cli.inputs import input_of
-from gridner.cli.predict_output import found_by, identity, of_those_left, write_answers
-from gridner.cli.predict_ray import answers_of_ray, is_table, write_table
+from gridner.cli.predict_ray import is_table, predict_rest_on_ray, write_table_on_ray
 from gridner.cli.printing import print_json_line, print_notes
+from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import READABLE_FORMATS, WRITABLE_FORMATS, ReadingOptions, reading_options, type_names
 from gridner.cli.shared_options import FlatOption, LexiconOption, MaxGapOption, ModelOption, limit_to_cores
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
-PLACES = ("texts", "ids", "except_ids")  # options that choose documents, which are compared themselves
+if TYPE_CHECKING:
+    from gridner.inference.resumable import PartialPredictions
+
+DOCUMENT_SELECTION = (
+    "texts",
+    "ids",
+    "except_ids",
+)  # a resumed run compares the documents instead
 
 
 @reading_options(without=["format", "types"])
@@ -92,6 +99,12 @@ def predict(
     if address is not None and engine != "ray":
         raise UsageError("--address without --engine ray, expected both or neither")
     from gridner.inference.parallel import PredictionTask
+    from gridner.inference.prediction_files import (
+        add_to_brat_folder,
+        predict_documents,
+        task_identity,
+        write_predictions,
+    )
 
     task = PredictionTask(
         model=model,
@@ -108,32 +121,63 @@ def predict(
         if is_table(source) and reading != ReadingOptions():
             raise UsageError(f"{source}: Parquet, which Ray reads, expected no options that choose or split documents")
         if "://" in output:
-            write_table(source, output, task, workers=workers, address=address)
+            write_table_on_ray(source, output, task, workers=workers, address=address)
             return
-    at = Path(source) if source is not None else None
+    path = Path(source) if source is not None else None
     documents: Iterable[Document] = ()
-    given = None
+    prediction_input = None
     if engine == "local" or (source is not None and not is_table(source)):
-        given = input_of(inputs or [], at, reading)
-        documents = given.documents(reading_notes)
-    found = partial(found_by, task, workers or 1, notes)
+        prediction_input = input_of(inputs or [], path, reading)
+        documents = prediction_input.documents(reading_notes)
+    from_stdin = prediction_input is not None and prediction_input.from_stdin
+
+    def predict_local(documents: Iterable[Document]) -> Iterator[tuple[Document, Document]]:
+        with sentence_progress("predict") as count_sentence:
+            yield from predict_documents(task, documents, workers=workers or 1, notes=notes, on_sentence=count_sentence)
+
     if pre_annotate:
-        _pre_annotate(found, _brat_folder(at, inputs or [], reading), reading, notes)
+        folder = _brat_folder(path, inputs or [], reading)
+        brat = replace(reading, format="brat")
+        entities, annotated = add_to_brat_folder(
+            folder, lambda: predict_local(brat.documents(folder, notes, activity=None)), notes=notes
+        )
+        typer.echo(f"{folder}: {plural(entities, 'entity')} added to {plural(annotated, 'document')}", err=True)
     elif output is not None:
-        chosen = {name: str(value) for name, value in asdict(reading).items() if name not in PLACES}
         if engine == "ray":
-            answers = answers_of_ray(source, documents, task, workers=workers, address=address, notes=notes)
+            predict_rest = predict_rest_on_ray(source, documents, task, workers=workers, address=address, notes=notes)
         else:
-            answers = partial(of_those_left, documents, found)
-        check = given.check if given is not None else lambda: None
-        write_answers(answers, Path(output), to, force, resume, {**chosen, **identity(task)}, notes, check=check)
-    elif as_json or (given is not None and given.from_stdin):
+
+            def predict_rest(partial: PartialPredictions) -> Iterator[Document]:
+                return (predicted for _, predicted in predict_local(partial.left(documents)))
+
+        written = write_predictions(
+            predict_rest,
+            Path(output),
+            to,
+            settings={
+                **{name: str(value) for name, value in asdict(reading).items() if name not in DOCUMENT_SELECTION},
+                **task_identity(task),
+            },
+            resume=resume,
+            force=force,
+            notes=notes,
+            check_input=(lambda: None) if prediction_input is None else prediction_input.check,
+            say=partial(typer.echo, err=True),
+        )
+        typer.echo(f"{output}: {plural(written, 'entity')}", err=True)
+    elif as_json or from_stdin:
         from gridner.formats.jsonl import to_json
 
-        for _, answer in found(documents):
-            print_json_line(to_json(answer), flush=given is not None and given.from_stdin)
+        for _, predicted in predict_local(documents):
+            print_json_line(to_json(predicted), flush=from_stdin)
     else:
-        _draw(answer for _, answer in found(documents))
+        from rich.console import Console
+
+        from gridner.view.terminal import print_document
+
+        console = Console(highlight=False)
+        for _, predicted in predict_local(documents):
+            print_document(predicted, console)
     reading_notes.merge(notes)
     print_notes(reading_notes)
 
@@ -160,34 +204,3 @@ def _brat_folder(source: Path | None, inputs: list[str], reading: ReadingOptions
     if reading.format not in ("auto", "brat"):
         raise UsageError(f"--pre-annotate with --format {reading.format}, expected brat")
     return source
-
-
-def _pre_annotate(
-    found: Callable[[Iterable[Document]], Iterator[tuple[Document, Document]]],
-    folder: Path,
-    reading: ReadingOptions,
-    notes: Notes,
-) -> None:
-    from gridner.files import Source
-    from gridner.formats.folders import files_under
-    from gridner.formats.preannotate import add_to
-    from gridner.locking import only_process
-
-    added = documents = 0
-    brat = replace(reading, format="brat")
-    with only_process(folder, f"{folder}: another process adds to it, expected one at a time"):
-        anns = files_under(folder, (".ann",), Source(folder, lenient=True))
-        for before, answer in found(brat.documents(folder, notes, activity=None)):
-            added += add_to(anns.get(before.id, folder / f"{before.id}.ann"), before, answer.entities, notes)
-            documents += 1
-    typer.echo(f"{folder}: {plural(added, 'entity')} added to {plural(documents, 'document')}", err=True)
-
-
-def _draw(documents: Iterable[Document]) -> None:
-    from rich.console import Console
-
-    from gridner.cli.show import show_document
-
-    console = Console(highlight=False)
-    for document in documents:
-        show_document(document, console)

@@ -1,4 +1,4 @@
-"""gridner predict --engine ray"""
+"""`gridner predict --engine ray`: from documents or Parquet, to a file or to Parquet."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from gridner.inference.parallel import PredictionTask
     from gridner.inference.resumable import PartialPredictions
 
-Answers = Callable[["PartialPredictions"], Iterator[Document]]
+PredictRest = Callable[["PartialPredictions"], Iterator[Document]]
 
 
 def is_table(source: str) -> bool:
-    """Whether Ray reads it by itself: Parquet, here or at an address."""
+    """Return whether Ray reads the source by itself: Parquet, on this machine or at an address."""
     path = Path(source)
     return "://" in source or path.suffix == ".parquet" or (path.is_dir() and any(path.glob("*.parquet")))
 
 
-def answers_of_ray(
+def predict_rest_on_ray(
     source: str | None,
     documents: Iterable[Document],
     task: PredictionTask,
@@ -32,32 +32,34 @@ def answers_of_ray(
     workers: int | None,
     address: str | None,
     notes: Notes,
-) -> Answers:
-    """Return a function that gives the answers for the documents that are left. Ray is started at once."""
+) -> PredictRest:
+    """Start Ray, and return a function that predicts the documents that an interrupted run has left."""
     from gridner.integrations.ray import connect, from_documents, predict, read_table, to_documents
 
     connect(address)
 
-    def answers(kept: PartialPredictions) -> Iterator[Document]:
+    def predict_rest(partial: PartialPredictions) -> Iterator[Document]:
         if source is not None and is_table(source):
             dataset = read_table(source)
-            if done := frozenset(kept.done):
+            if done := frozenset(partial.done):
                 before = dataset.select_columns(["id", "text"]).filter(lambda row: row["id"] in done)
-                kept.check_all(Document(row["id"], row["text"]) for row in before.iter_rows())
+                partial.check_all(Document(row["id"], row["text"]) for row in before.iter_rows())
                 dataset = dataset.filter(lambda row: row["id"] not in done)
         else:
-            left = kept.left(documents)
+            left = partial.left(documents)
             first = next(left, None)
-            if first is None:  # all is done but the writing
+            if first is None:  # only the writing is left
                 return iter(())
             dataset = from_documents(chain([first], left))
         return document_progress(to_documents(predict(dataset, task, workers=workers), notes=notes), "predict")
 
-    return answers
+    return predict_rest
 
 
-def write_table(source: str, output: str, task: PredictionTask, *, workers: int | None, address: str | None) -> None:
-    """From Parquet to Parquet, without passing through this process: each worker writes what it finds."""
+def write_table_on_ray(
+    source: str, output: str, task: PredictionTask, *, workers: int | None, address: str | None
+) -> None:
+    """Predict from Parquet to Parquet: each worker writes its own rows, nothing passes through this process."""
     from gridner.integrations.ray import connect, predict, read_table
 
     if not is_table(source):
