@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from gridner.documents import Entity
 from gridner.formats import write
+from support.command import gridner
 from support.small import documents
 
 SMALL = [
@@ -24,12 +24,6 @@ SMALL = [
 def corpus(tmp_path: Path) -> Path:
     write(documents(), tmp_path / "corpus")
     return tmp_path / "corpus"
-
-
-def gridner(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gridner", *map(str, arguments)]
-    env = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
 
 
 def refused(*arguments: object) -> str:
@@ -131,12 +125,10 @@ def test_a_lexicon_goes_into_the_training_and_the_card(corpus: Path, tmp_path: P
 
 
 def test_an_encoder_that_is_not_there(corpus: Path, tmp_path: Path) -> None:
-    began = time.monotonic()
     said = refused("cadec", "--train", corpus, "--output", tmp_path / "m")
     assert "dmis-lab/biobert-base-cased-v1.2" in said
     assert "minilm" in said
     assert "tiny" in said
-    assert time.monotonic() - began < 60
     assert not (tmp_path / "m").exists()
 
 

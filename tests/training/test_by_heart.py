@@ -12,7 +12,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def test_the_examples_are_learned_by_heart(tmp_path: Path) -> None:
-    config = read_config("tiny", ["train.device=cpu"])
+    config = read_config("tiny", ["train.device=cpu", "train.patience=3"])  # ends once all is learned
     part = part_of(read(EXAMPLES), notes=Notes(), name="train")
     facts = train_once(TrainingTask(config=config, train=part, dev=part, output=tmp_path / "model"))
     exact = facts["scores"]["dev"]["exact"]
