@@ -1,3 +1,4 @@
+import fcntl
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,25 +9,36 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from gridner.inference.recognizer import Recognizer
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # networks this small gain nothing by two, and two wait for each other
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # networks this small are no faster with two threads
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read once, when the hub's library is imported
 settings.register_profile("gridner", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gridner")
 
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of ONNX. It finds much, none of it sensible, and always the same."""
-    from gridner.export.onnx import export
-    from support.untrained import untrained
+    """An exported model that finds many entities, none of them sensible, and always the same.
 
-    folder = tmp_path_factory.mktemp("exported") / "model"
-    export(untrained("toe"), folder)
+    Tracing it takes ten seconds, so several workers share one. Tests must not write into the folder.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "exported-model"
+    with open(shared / "exported-model.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            from gridner.export.onnx import export
+            from support.untrained import untrained
+
+            export(untrained("toe"), shared / "exporting")
+            (shared / "exporting").rename(folder)
     return folder
 
 
 @pytest.fixture(scope="session")
 def recognizer() -> "Recognizer":
-    """One on torch, as untrained."""
+    """A recognizer that runs an untrained network on torch."""
     from support.untrained import untrained
 
     return untrained("toe").recognizer()

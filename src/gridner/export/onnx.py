@@ -40,6 +40,7 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
     With a sample of sentences as the model will see them its network has 8 bits, with scales that suit these.
     """
     checkpoint = replace(model.checkpoint, exported=True, int8=sample is not None)
+    batches = None if sample is None else _batches(model.pieces, sample)
 
     def write(paths: Sequence[Path]) -> None:
         network = model.model.eval()
@@ -52,8 +53,7 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
         shapes = ({0: size, 1: pieces}, {0: size, 1: pieces}, {0: size, 1: n, 2: most}, {0: size})
         _write(_Reader(network), words, WordVectors._fields, shapes, reader)
         _write(_Tagger(network), grid, (SCORES,), ({0: size, 1: n}, {0: size, 1: n}, {0: size}), tagger)
-        if sample is not None:
-            batches = _batches(model.pieces, sample)
+        if batches is not None:
             with _quiet():
                 quantize(reader, [batch._asdict() for batch in batches])
                 quantize(tagger, [_grid(engine, batch)._asdict() for batch in batches])
