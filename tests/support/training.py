@@ -1,7 +1,7 @@
-"""A small training, and who watches it."""
+"""A small training, and a watcher that records it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from safetensors.numpy import load_file
@@ -14,7 +14,7 @@ from support.small import part, tiny_config
 
 @dataclass
 class Watch:
-    """Remembers the losses and does something at a step."""
+    """Records the losses, and calls `then` after step `at`."""
 
     at: int = -1
     then: Callable[[], object] = lambda: None
@@ -37,6 +37,20 @@ def task(output: Path, **settings: object) -> TrainingTask:
     return TrainingTask(
         config=tiny_config(**settings), train=part(), dev=part(), output=output, command="gridner train …"
     )
+
+
+def task_without_dropout(output: Path, **settings: object) -> Task:
+    config = tiny_config(**settings)
+    model = replace(config.model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
+    return replace(task(output), config=replace(config, model=model))
+
+
+def import_ahead() -> None:
+    """Import what a training imports on its way, so that processes that fork from this one need not."""
+    import matplotlib.backends.backend_agg
+    import matplotlib.figure  # noqa: F401
+    import torch.distributed.nn.functional  # noqa: F401
+    from transformers import BertModel  # noqa: F401
 
 
 def weights(folder: Path) -> dict[str, bytes]:

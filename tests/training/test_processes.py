@@ -9,46 +9,58 @@ from pathlib import Path
 
 import pytest
 
-from support.training import weights
-
-PROGRAM = """
-import json, sys
-from dataclasses import replace
-from pathlib import Path
-from support.small import tiny_config
-from support.training import Watch, task
 from gridner.training import train_once
+from support.training import Watch, task_without_dropout, weights
 
-config = tiny_config(epochs=5, batch_size=2, cells=60)
-still = replace(config.model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
-watch = Watch()
-folder = Path(sys.argv[1])
-train_once(replace(task(folder / "model"), config=replace(config, model=still)), watcher=watch)
+LOSSES = """
+import json, sys
+from pathlib import Path
+from support.training import Watch, task_without_dropout
+from gridner.training import train_once
+watch, folder = Watch(), Path(sys.argv[1])
+train_once(task_without_dropout(folder / "two", epochs=5, batch_size=2, cells=60), watcher=watch)
 if watch.losses:
     (folder / "losses.json").write_text(json.dumps(watch.losses))
 """
 
-STOPPED = """
-import atexit, os, signal, sys
+RUNS = """
+import atexit, os, signal, socket, sys
 from pathlib import Path
-
-@atexit.register
-def threads():  # after those of the training, so what is left then is left while Python ends
-    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
-    (folder / f"threads-{os.environ['RANK']}").write_text("".join(names))
-
-from support.training import Watch, task
+from support.training import Watch, import_ahead, task
 from gridner.training import train_once
 from gridner.training.interruption import Stopped
 
-folder, at = Path(sys.argv[1]), int(sys.argv[2])
-resume = at == 0
-watch = Watch(at, lambda: os.kill(os.getpid(), signal.SIGTERM))
-try:
-    train_once(task(folder / "model"), watcher=watch, resume=resume)
-except Stopped:
-    (folder / f"stopped-{os.environ['RANK']}").write_text("")
+import_ahead()
+folder = Path(sys.argv[1])
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return str(found.getsockname()[1])
+
+def note_threads():  # registered before the training's own, so it runs after: what is left then is left at the end
+    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    (folder / f"{run}.threads-{os.environ['RANK']}").write_text("".join(names))
+
+for run in sys.argv[2:]:  # the model's folder, a dot, and the step at which the first process is asked to stop
+    model, at = run.split(".")
+    os.environ |= {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+    children = []
+    for rank in ("0", "1"):
+        children.append(os.fork())
+        if children[-1] == 0:
+            os.environ |= {"RANK": rank, "LOCAL_RANK": rank}
+            atexit.register(note_threads)
+            watch = Watch(int(at), lambda: os.kill(os.getpid(), signal.SIGTERM))
+            try:
+                train_once(task(folder / model), watcher=watch, resume=at == "0")
+            except Stopped:
+                (folder / f"{run}.stopped-{rank}").write_text("")
+            sys.exit()
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    assert codes == [0, 0], (run, codes)
 """
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node=2")
 
 
 def free_port() -> int:
@@ -57,46 +69,35 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node=2")
-
-
 def run(folder: Path, program: str, *arguments: str, launcher: tuple[str, ...] = ()) -> None:
-    folder.mkdir(exist_ok=True)
     (folder / "program.py").write_text(program)
-    here = Path(__file__).parent
     env = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(str, (here, here.parent))),
+        "PYTHONPATH": str(Path(__file__).parents[1]),
         "OMP_NUM_THREADS": "1",
         "ACCELERATE_USE_CPU": "1",
     }
-    launcher = (*launcher, f"--master-port={free_port()}") if launcher else ()
     command = [sys.executable, *launcher, str(folder / "program.py"), str(folder), *arguments]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def losses(folder: Path, *launcher: str) -> list[float]:
-    run(folder, PROGRAM, launcher=launcher)
-    found = json.loads((folder / "losses.json").read_text())
-    assert len(found) == 20
-    return [float(loss) for loss in found]
-
-
 def test_two_processes_have_the_losses_of_one(tmp_path: Path) -> None:
-    one, two = losses(tmp_path / "one"), losses(tmp_path / "two", *TORCHRUN)
-    assert two == pytest.approx(one, abs=1e-4)
-    assert max(one) - min(one) > 0.1  # there was something to agree on
+    watch = Watch()
+    train_once(task_without_dropout(tmp_path / "one", epochs=5, batch_size=2, cells=60), watcher=watch)
+    run(tmp_path, LOSSES, launcher=(*TORCHRUN, f"--master-port={free_port()}"))
+    losses = json.loads((tmp_path / "losses.json").read_text())
+    assert len(losses) == 20
+    assert losses == pytest.approx(watch.losses, abs=1e-4)
+    assert max(losses) - min(losses) > 0.1  # there was something to agree on
 
 
-@pytest.mark.parametrize("at", [3, 4])  # 4 steps an epoch: within it, and at its end
-def test_two_processes_stop_together_and_go_on(tmp_path: Path, at: int) -> None:
-    """Only the first is asked to stop: it is the one that has a watcher."""
-    run(tmp_path / "whole", STOPPED, "-1", launcher=TORCHRUN)
-    run(tmp_path / "stopped", STOPPED, str(at), launcher=TORCHRUN)
-    assert {path.name for path in (tmp_path / "stopped").glob("stopped-*")} == {"stopped-0", "stopped-1"}
-    threads = [path.read_text() for path in (tmp_path / "stopped").glob("threads-*")]
-    assert len(threads) == 2
-    assert "gloo" not in "".join(threads)  # one that is left may abort the process: the group must end them
-    run(tmp_path / "stopped", STOPPED, "0", launcher=TORCHRUN)
-    assert weights(tmp_path / "stopped" / "model") == weights(tmp_path / "whole" / "model")
+def test_two_processes_stop_together_and_resume_to_identical_weights(tmp_path: Path) -> None:
+    """Only the first, which has a watcher, is asked to stop: within an epoch of 4 steps, and at its end."""
+    run(tmp_path, RUNS, "whole.-1", "within.3", "within.0", "end.4", "end.0")
+    for stopped in ("within.3", "end.4"):
+        for rank in ("0", "1"):
+            assert (tmp_path / f"{stopped}.stopped-{rank}").is_file()
+            threads = (tmp_path / f"{stopped}.threads-{rank}").read_text()
+            assert "gloo" not in threads  # one that is left may abort the process: the group must end them
+    assert weights(tmp_path / "within") == weights(tmp_path / "whole") == weights(tmp_path / "end")
