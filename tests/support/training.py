@@ -39,7 +39,7 @@ def task(output: Path, **settings: object) -> TrainingTask:
     )
 
 
-def task_without_dropout(output: Path, **settings: object) -> Task:
+def task_without_dropout(output: Path, **settings: object) -> TrainingTask:
     config = tiny_config(**settings)
     model = replace(config.model, word_dropout=0.0, grid_dropout=0.0, predictor_dropout=0.0)
     return replace(task(output), config=replace(config, model=model))
