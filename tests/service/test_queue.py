@@ -10,20 +10,22 @@ from typing import Any
 import httpx
 import pytest
 
-from gridner import Document, Entity, Fragment
+from gridner import Document
 from gridner.inference.recognizer import Recognizer
 from gridner.service import drawing
 from gridner.service.app import Service
 from gridner.service.limits import Limits
+from gridner.text.sentences import Sentence, each_sentence
 from support.serving import quick, running, slow
 
 TEXT = "Pain in left arm and shoulder."
 BODIES: dict[str, dict[str, Any]] = {
     "/v1/recognize": {"text": TEXT},
     "/page/draw": {"text": TEXT, "ann": "T1\tSign 0 4\tPain\n"},
-    "/page/grid": {"text": TEXT, "start": 0},
-    "/page/save": {"document": {"id": "a", "text": TEXT}, "format": "csv"},
+    "/page/grid": {"text": TEXT, "at": 0},
+    "/page/save": {"documents": [{"id": "a", "text": TEXT}], "format": "csv"},
 }
+ENDLESS = {"text": "endless", "at": 100}
 
 
 def left(address: str, path: str, body: Any) -> socket.socket:
@@ -44,25 +46,28 @@ def metric(address: str, name: str) -> float:
 
 
 class Endless:
-    """A layout that has no end; it tells when it is given up."""
+    """A text whose sentences have no end; it tells when it is given up."""
 
     def __init__(self) -> None:
         self.began, self.ended = threading.Event(), threading.Event()
 
-    def __call__(self, document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
+    def __call__(self, document: Document) -> Iterator[Sentence]:
+        if document.text != "endless":
+            yield from each_sentence(document)
+            return
         try:
-            while document.id == "endless":
+            while True:
                 self.began.set()
-                yield Fragment(0, 1), ()
+                yield from each_sentence(document)
         finally:
             self.ended.set()
 
 
 @pytest.fixture
 def endless(monkeypatch: pytest.MonkeyPatch) -> Endless:
-    layout = Endless()
-    monkeypatch.setattr(drawing, "blocks", layout)
-    return layout
+    sentences = Endless()
+    monkeypatch.setattr(drawing, "each_sentence", sentences)
+    return sentences
 
 
 @pytest.mark.parametrize("path", BODIES)
@@ -80,25 +85,24 @@ def test_what_computes_is_refused_when_the_queue_is_full(path: str) -> None:
         assert metric(address, "gridner_queue_requests") == 0
 
 
-def test_a_drawing_has_the_time_limit_of_recognition(endless: Endless) -> None:
-    body = {**BODIES["/page/draw"], "id": "endless"}
+def test_a_grid_has_the_time_limit_of_recognition(endless: Endless) -> None:
     with running(Service(recognizer=quick(), limits=Limits(seconds=0.5))) as address:
-        done = httpx.post(f"{address}/page/draw", json=body, timeout=60)
+        done = httpx.post(f"{address}/page/grid", json=ENDLESS, timeout=60)
         assert done.status_code == 503
         assert done.json()["detail"].startswith("no answer within 0.5 seconds")
         assert endless.ended.wait(60)
 
 
-def test_a_drawing_ends_when_the_client_goes(endless: Endless) -> None:
+def test_a_grid_ends_when_the_client_goes(endless: Endless) -> None:
     with running(Service(recognizer=quick())) as address:
-        with left(address, "/page/draw", {**BODIES["/page/draw"], "id": "endless"}):
+        with left(address, "/page/grid", ENDLESS):
             assert endless.began.wait(60)
         assert endless.ended.wait(60)
 
 
-def test_a_drawing_does_not_hold_up_another(recognizer: Recognizer, endless: Endless) -> None:
+def test_a_grid_does_not_hold_up_another(recognizer: Recognizer, endless: Endless) -> None:
     with running(Service(recognizer=recognizer)) as address:
-        with left(address, "/page/draw", {**BODIES["/page/draw"], "id": "endless"}):
+        with left(address, "/page/grid", ENDLESS):
             assert endless.began.wait(60)
             for path, body in BODIES.items():
                 assert httpx.post(f"{address}{path}", json=body, timeout=60).status_code == 200
@@ -169,4 +173,3 @@ def test_what_is_found_and_too_much_to_draw_is_counted(recognizer: Recognizer) -
     assert note["what"].startswith("entity of a low score, left out")
     assert note["count"] == len(found) - len(kept)
     assert min(one["score"] for one in kept) >= max(one["score"] for one in found if one not in kept)
-    assert {place for block in drawn["blocks"] for place in block["entities"]} == set(range(len(kept)))

@@ -138,9 +138,9 @@ def test_wrong_bodies_are_problems_that_say_what_is_wrong(
         ("/page/draw", {"text": "a", "ann": "T1\tSign 0 1\t\ud800"}, "ann: character 12 is a lone surrogate"),
         ("/page/draw", {"text": "a", "id": "\ud800", "ann": ""}, "id: character 0 is a lone surrogate"),
         ("/page/draw", {"text": "\ud800"}, "text: character 0 is a lone surrogate"),
-        ("/page/grid", {"text": "\ud800", "start": 0}, "text: character 0 is a lone surrogate"),
-        ("/page/save", {"format": "csv", "document": {"id": "a", "text": "\ud800"}}, "lone surrogate"),
-        ("/page/save", {"format": "csv", "document": {"id": "a\ud800", "text": "a"}}, "expected printable text"),
+        ("/page/grid", {"text": "\ud800", "at": 0}, "text: character 0 is a lone surrogate"),
+        ("/page/save", {"format": "csv", "documents": [{"id": "a", "text": "\ud800"}]}, "lone surrogate"),
+        ("/page/save", {"format": "csv", "documents": [{"id": "a\ud800", "text": "a"}]}, "expected printable text"),
     ],
 )
 def test_half_a_character_is_refused_wherever_it_is(

@@ -9,7 +9,7 @@ from itertools import pairwise
 from rich.cells import cell_len
 
 from gridner import Entity, Fragment
-from gridner.view.draw import DOTTED, ONWARD, SOLID, Bar, Cell, _columns, _lane, _rows, _visible, label_of
+from gridner.view.draw import DOTTED, ONWARD, SOLID, Bar, Cell, _columns, _lane, _rows, label_of, visible
 
 
 def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
@@ -41,7 +41,7 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> list[Cell]:
     cuts = {span.start, span.end, *(cut for cut in cuts if span.start <= cut <= span.end)}
     return [
         Cell(
-            _visible(text[start:end]),
+            visible(text[start:end]),
             tuple(
                 Bar(
                     entity=number,
@@ -70,7 +70,7 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
     )
     lines = []
     for row in _rows(text, span, max(20, width - max((cell_len(label) + 1 for label in labels), default=0))):
-        lines.append(_visible(text[row.start : row.end]))
+        lines.append(visible(text[row.start : row.end]))
         first = columns[row.start - span.start]
         bars: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
         for entity, label, lane in zip(entities, labels, chosen, strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -82,7 +83,7 @@ def test_there_is_a_colour_for_each_number() -> None:
     for colours, _ in themes():
         assert len(colours) == len(set(colours)) == COLOURS
     assert len(terminal.COLOURS) == COLOURS
-    assert f"COLOURS = {COLOURS}," in asset("draw.js")
+    assert f"COLOURS = {COLOURS}," in asset("elements.js")
 
 
 @pytest.mark.parametrize("theme", [0, 1])
@@ -150,8 +151,8 @@ def test_scripts_agree_with_python(browser: Any) -> None:
     types = ["Drug", "Disease", "Sign or Symptom", "é", "日本語", "😢", *(f"T{number}" for number in range(200))]
     types += [type for group in TOGETHER for type in group]
     shown = browser.new_page()
-    shown.add_script_tag(content=asset("draw.js"))
-    found = shown.evaluate("(types) => types.map(colourOf)", types)
+    module = f"data:text/javascript,{quote(asset('elements.js'))}"
+    found = shown.evaluate("async ([at, types]) => types.map((await import(at)).colourOf)", [module, types])
     shown.close()
     assert found == [f"var(--g{colour_of(type)})" for type in types]
 

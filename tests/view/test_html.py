@@ -17,7 +17,7 @@ from gridner.errors import UsageError
 from gridner.scoring.matching import ComparedEntity
 from gridner.text.sentences import sentences_of
 from gridner.view.draw import cells
-from gridner.view.html import ENTITY, packed_cells
+from gridner.view.html import hidden_block, script
 from gridner.view.report import Report, _entities, page
 from gridner.view.report_file import write_report
 from support.command import gridner
@@ -81,6 +81,23 @@ def test_cells_make_up_the_text_and_bars_the_entities(block: tuple[str, list[Ent
         assert under[number] == set(range(one.start, one.end))
 
 
+@given(blocks())
+def test_hidden_words_keep_the_shape_of_the_entities(block: tuple[str, list[Entity]]) -> None:
+    text, entities = block
+    shown, fragments = hidden_block(text, Fragment(0, len(text)), entities, "•••")
+    assert set(shown) <= {"•", " "}
+    for one, hidden in zip(entities, fragments, strict=True):
+        assert 1 <= len(hidden) <= len(one.fragments)
+        for part in hidden:
+            assert shown[part.start : part.end]
+
+
+def test_modules_become_one_script_without_imports() -> None:
+    joined = script(("elements.js", "draw.js"))
+    assert "const make =" in joined
+    assert not re.search(r"^\s*(import|export)\b", joined, re.MULTILINE)
+
+
 def test_a_notebook_shows_a_document() -> None:
     document = Document("note", TEXT, (entity("Sign", (0, 16)), entity("Sign", (0, 7), (21, 29), score=0.93)))
     shown = Reader(document._repr_html_())
@@ -90,6 +107,12 @@ def test_a_notebook_shows_a_document() -> None:
     assert said == "Sign 0.93: pain in … shoulder; Sign: pain in left arm)"  # for those who hear it
     assert ("class", "g-bar g-gap") in shown.attributes
     assert not {"script", "img", "link", "iframe"} & set(shown.tags)
+
+
+def test_a_notebook_shows_the_text_of_a_document_without_entities() -> None:
+    shown = Reader(Document("note", f"{TEXT}. <b>Nothing</b> else.")._repr_html_()).text
+    assert f"{TEXT}." in shown
+    assert "<b>Nothing</b> else." in shown
 
 
 def test_nothing_in_a_text_becomes_markup() -> None:
@@ -120,7 +143,8 @@ def test_a_report_has_what_is_right_missed_and_wrong() -> None:
     report = Report(("a", "b"))
     report.add(gold, [first, second])
     (sentence,) = report.sentences
-    assert "".join(cell[0] for cell in sentence["c"]) == TEXT
+    assert sentence["s"] == TEXT
+    assert [one["f"] for one in sentence["e"]] == [[[0, 7], [21, 29]], [[0, 16]], [[21, 29]]]
     by_extent = [(one["h"], one.get("g"), one.get("o"), one.get("s"), one["x"]) for one in sentence["e"]]
     assert by_extent == [
         (1 | 4, 1, "left", None, [0, 1]),  # pain in … shoulder: B alone has it
@@ -139,13 +163,6 @@ def test_a_wrong_entity_has_the_overlap_that_it_has_in_each_system() -> None:
     assert found == {2 | 4: ["left", "none"], 2: ["overlapped", None]}
     for number, overlap in enumerate(("left", "none")):
         assert report.evaluations[number].score(f"overlap:{overlap}").fp == 1
-
-
-def test_lanes_and_entities_are_told_apart_however_many() -> None:
-    many = [entity(f"T{number}", (0, 1)) for number in range(5000)]
-    ((_, *bars),) = packed_cells("x", Fragment(0, 1), many)
-    assert [bar // ENTITY for bar in bars] == list(range(5000))
-    assert sorted(bar % ENTITY >> 2 for bar in bars) == list(range(5000))
 
 
 def test_types_that_only_the_grid_has_are_known() -> None:
@@ -214,7 +231,7 @@ def test_evaluate_writes_the_report_too(tmp_path: Path) -> None:
     assert gridner(*call, "--no-text", "--force").returncode == 0
     shared = data_of(page.read_text())
     assert not shared["text"]
-    assert not any(one["c"][0][0][0].isalpha() for one in shared["sentences"])
+    assert not any(letter.isalpha() for one in shared["sentences"] for letter in one["s"])
     assert gridner(*call[:-2], "--no-text").returncode == 2
     page.write_text("mine")
     assert gridner(*call).returncode == 2
@@ -277,7 +294,7 @@ def test_a_document_without_sentences_is_drawn_as_it_is_scored() -> None:
     gold = Document("d", TEXT, (entity("Sign", (0, 16)),), sentences=())
     report = Report(("a",))
     report.add(gold, [replace(gold, entities=())])
-    assert ["".join(text for text, *_ in one["c"]) for one in report.sentences] == [TEXT]
+    assert [one["s"] for one in report.sentences] == [TEXT]
     assert [one["h"] for one in report.sentences[0]["e"]] == [1]
     assert report.evaluations[0].score().fn == 1
     empty = Report(("a",))
@@ -289,7 +306,7 @@ def test_white_space_does_not_tell_how_long_hidden_words_are() -> None:
     columns = "Name:      Jo      BP\nName:      Barbara BP"
     report = Report(("a",), with_text=False)
     report.add(Document("d", columns, (entity("Sign", (19, 21)),)), [Document("d", columns)])
-    said = "".join(text for one in report.sentences for text, *_ in one["c"])
+    said = "".join(one["s"] for one in report.sentences)
     assert set(said.replace("•••", "")) == {" "}
     assert "  " not in said
 
@@ -306,7 +323,7 @@ def test_a_report_without_text_has_none() -> None:
     whole = page("report", report.data(rounds=20))
     data = data_of(whole)
     said = json.dumps(
-        [data["documents"], data["systems"], [(one["c"], one["n"]) for one in data["sentences"]]], ensure_ascii=False
+        [data["documents"], data["systems"], [(one["s"], one["n"]) for one in data["sentences"]]], ensure_ascii=False
     )
     assert "•••" in said
     for document in given:

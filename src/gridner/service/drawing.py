@@ -1,17 +1,19 @@
-"""What the page asks for, computed in steps: drawings, the grid of a sentence, files to keep."""
+"""What the page asks for, computed in steps: entities to draw, the grid of a sentence, files to keep."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from gridner.documents import Document, Fragment, extent
+from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.files import Line, Source
 from gridner.formats._support.lost_information import note_losses
@@ -24,11 +26,7 @@ from gridner.service.problems import many
 from gridner.service.requests import counted, json_bytes
 from gridner.service.worker import Steps
 from gridner.text.sentences import stream_sentences
-from gridner.view.draw import blocks
 from gridner.view.grid import window_grid
-from gridner.view.html import packed_cells
-
-CELLS = 200  # of a drawing that are laid out in a step
 
 
 def annotated_document(name: str, text: str, ann: str, limits: Limits, notes: Notes) -> Steps[Document]:
@@ -52,69 +50,75 @@ def annotated_document(name: str, text: str, ann: str, limits: Limits, notes: No
 
 
 def drawing(document: Document, recognizer: Recognizer, limits: Limits, notes: Notes) -> Steps[bytes]:
-    """Return a drawing for the page.
-
-    Its blocks are the sentences with their cells. Bars refer to the entities of the block, and these to those of the
-    document.
-    """
+    """Return what the page draws: a document with its entities, and the model's types and threshold."""
     yield
     document = _fitting(document, limits, notes)
-    places: dict[tuple[str, tuple[Fragment, ...]], int] = {}
-    for place, entity in enumerate(document.entities):
-        places.setdefault((entity.type, extent(document.text, entity)), place)
-    drawn = []
-    for span, entities in blocks(document):
-        yield
-        cells: list[list[Any]] = []
-        for cell in packed_cells(document.text, span, entities):
-            cells.append(cell)
-            if len(cells) % CELLS == 0:
-                yield
-        numbers = [places[entity.type, entity.fragments] for entity in entities]
-        drawn.append({"start": span.start, "entities": numbers, "cells": cells})
+    yield
+    item = to_json(document)
+    yield
     return json_bytes(
         {
-            "document": to_json(document),
+            "document": item,
             "types": list(recognizer.scheme.types),
             "threshold": recognizer.decoding.threshold,
-            "blocks": drawn,
             "notes": counted(notes),
         }
     )
 
 
-def grid_at(text: str, start: int, recognizer: Recognizer) -> Steps[bytes]:
-    """Return the grids of the windows of a sentence, which is given by its first character."""
+def grid_at(text: str, at: int, recognizer: Recognizer) -> Steps[bytes]:
+    """Return the sentence that has a character, or the next one after it, and the grids of its windows."""
     for sentence in stream_sentences(Document("text", text)):
         yield
-        if sentence.start >= start:
+        if sentence.end > at:
             break
     else:
-        raise HTTPException(422, f"start is {start}, expected that of a sentence")
+        raise HTTPException(422, f"at is {at}, expected a character of a sentence")
     found = []
     for window in recognizer.score_windows([sentence]):
         found.append((window.words.start, window_grid(recognizer, sentence, window)))
         yield
     grids = [grid for _, grid in sorted(found, key=lambda pair: pair[0]) if grid is not None]
-    return json_bytes({"windows": grids})
+    return json_bytes({"start": sentence.start, "end": sentence.end, "windows": grids})
 
 
-def saved(item: dict[str, Any], format: str, notes: Notes) -> Steps[tuple[bytes, str, str]]:
-    """Return the contents of a file, its media type and its name; what the format cannot carry is counted."""
-    yield
-    document = from_json(item, "document")
-    yield
+def saved(items: Sequence[dict[str, Any]], format: str, notes: Notes) -> Steps[tuple[bytes, str, str]]:
+    """Return the contents of a file, its media type and its ending; what the format cannot carry is counted."""
+    documents = []
+    for number, item in enumerate(items, start=1):
+        yield
+        documents.append(from_json(item, f"document {number}" if len(items) > 1 else "document"))
     if format == "jsonl":
-        return line_of(document) + b"\n", "application/jsonl", "document.jsonl"
+        lines = []
+        for document in documents:
+            yield
+            lines.append(line_of(document) + b"\n")
+        return b"".join(lines), "application/jsonl", "jsonl"
     if format == "csv":
-        return _csv(document).encode(), "text/csv; charset=utf-8", "document.csv"
+        yield
+        return _csv(documents).encode(), "text/csv; charset=utf-8", "csv"
     packed, names = io.BytesIO(), no_names()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        note_losses(document, notes, "brat", ids=True)
-        archive.writestr("document.ann", ann_of(document, notes, names))
-        archive.writestr("document.txt", document.text)
+        for document, stem in zip(documents, _file_names(documents), strict=True):
+            yield
+            note_losses(document, notes, "brat", ids=True)
+            archive.writestr(f"{stem}.ann", ann_of(document, notes, names))
+            archive.writestr(f"{stem}.txt", document.text)
         archive.writestr("annotation.conf", configuration(names))
-    return packed.getvalue(), "application/zip", "document.zip"
+    return packed.getvalue(), "application/zip", "zip"
+
+
+def _file_names(documents: Sequence[Document]) -> list[str]:
+    """A file name for each document: its id if that can be one, and no name twice."""
+    names: list[str] = []
+    for document in documents:
+        plain = re.sub(r"[^\w.-]+", "_", document.id).strip(".")[:100] or "document"
+        name, number = plain, 1
+        while name.lower() in (one.lower() for one in names):
+            number += 1
+            name = f"{plain}-{number}"
+        names.append(name)
+    return names
 
 
 def _fitting(document: Document, limits: Limits, notes: Notes) -> Document:
@@ -136,12 +140,12 @@ def _covered(document: Document) -> int:
     return sum(entity.end - entity.start for entity in document.entities)
 
 
-def _csv(document: Document) -> str:
+def _csv(documents: Sequence[Document]) -> str:
     """A row for each entity."""
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerow(["document", "type", "fragments", "text", "discontinuous", "score"])
-    for row in rows([document]):
+    for row in rows(documents):
         writer.writerow(
             [
                 spreadsheet_text(row["document"]),

@@ -1,6 +1,6 @@
-"""The page at `/`, and what it asks for: drawings, the grid of a sentence, files to keep.
+"""The page at `/`, and what it asks for: entities to draw, the grid of a sentence, files to keep.
 
-The layout is `draw.cells`, as in the report and in notebooks; the page's script only hides what is below its threshold.
+The scripts of the page lay out what is drawn, and hide what is below the threshold. Nothing is kept here.
 """
 
 from __future__ import annotations
@@ -26,10 +26,13 @@ from gridner.service.schema import Strict, Unicode
 from gridner.service.worker import Worker
 from gridner.view.html import asset
 
-ASSETS = {
-    name: "css" if name.endswith(".css") else "javascript"
-    for name in ("draw.css", "base.css", "page.css", "draw.js", "grid.js", "examples.js", "page.js")
-}
+STYLES = ("draw.css", "base.css", "page.css")
+SCRIPTS = (
+    *("elements.js", "offsets.js", "draw.js", "lanes.js", "grid.js"),  # as in the report
+    *("state.js", "service.js", "model.js", "examples.js", "input.js", "opening.js", "documents.js", "views.js"),
+    *("controls.js", "reading.js", "selecting.js", "review.js", "inspector.js", "table.js", "copying.js", "page.js"),
+)
+ASSETS = dict.fromkeys(STYLES, "css") | dict.fromkeys(SCRIPTS, "javascript")
 LEAST = 0.02  # score of an entity that the slider can bring to light
 
 
@@ -42,16 +45,16 @@ class ToDraw(Strict):
 
 
 class ToGrid(Strict):
-    """A sentence of a text, by its first character."""
+    """A sentence of a text, by one of its characters."""
 
     text: Unicode
-    start: int = Field(ge=0)
+    at: int = Field(ge=0)
 
 
 class ToSave(Strict):
-    """A document of JSON lines, and the format to write it in."""
+    """Documents of JSON lines, and the format to write them in."""
 
-    document: dict[str, Any]
+    documents: list[dict[str, Any]] = Field(min_length=1)
     format: Literal["brat", "jsonl", "csv"]
 
 
@@ -87,16 +90,16 @@ def add_page(app: FastAPI, recognizer: Recognizer, batcher: Batcher, worker: Wor
     @app.post("/page/grid", include_in_schema=False)
     async def grid(asked: ToGrid, request: Request) -> Response:
         check_length("text", asked.text, limits)
-        work = worker.run(grid_at(asked.text, asked.start, recognizer))
+        work = worker.run(grid_at(asked.text, asked.at, recognizer))
         return Response(await answered(work, request, queue), media_type="application/json")
 
     @app.post("/page/save", include_in_schema=False)
     async def save(asked: ToSave, request: Request) -> Response:
         notes = Notes()
-        work = worker.run(saved(asked.document, asked.format, notes))
-        content, media, name = await answered(work, request, queue)
+        work = worker.run(saved(asked.documents, asked.format, notes))
+        content, media, ending = await answered(work, request, queue)
         said = "; ".join(f"{count} x {what}" for what, count, _ in notes)
-        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Gridner-Notes": said}
+        headers = {"Content-Disposition": f'attachment; filename="document.{ending}"', "Gridner-Notes": said}
         return Response(content, media_type=media, headers=headers)
 
 

@@ -103,7 +103,7 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
     begun = 0
     here: list[int] = []  # entities that reach into the row
     for row in _rows(text, span, room):
-        lines.append((Piece(_visible(text[row.start : row.end])),))
+        lines.append((Piece(visible(text[row.start : row.end])),))
         first = columns[row.start - span.start]
         in_row = [column - first for column in columns[row.start - span.start : row.end - span.start + 1]]
         while begun < len(order) and entities[order[begun]].start < row.end:
@@ -139,14 +139,12 @@ class Cell:
     bars: tuple[Bar, ...]
 
 
-def cells(
-    text: str, span: Fragment, entities: Sequence[Entity], *, labels: Sequence[str] | None = None
-) -> Iterator[Cell]:
-    """A block of text in cells, words and spaces apart, each with its bars: for pages, where a browser breaks lines.
+def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> Iterator[Cell]:
+    """A block of text in cells, words and spaces apart, each with its bars: for notebooks, whose browser breaks lines.
 
     The cells' texts make up the block, safe to show. An entity has its lane to itself up to the end of its label.
     """
-    labels = [label_of(one) for one in entities] if labels is None else labels
+    labels = [label_of(one) for one in entities]
     columns = _columns(text, span)
 
     def column(place: int) -> int:
@@ -183,7 +181,7 @@ def cells(
             bars.append(
                 Bar(entity=number, lane=chosen[number], solid=solid, first=one.start == start, last=one.end == end)
             )
-        yield Cell(_visible(text[start:end]), tuple(bars))
+        yield Cell(visible(text[start:end]), tuple(bars))
 
 
 def colour_of(type: str) -> int:
@@ -245,10 +243,10 @@ def _columns(text: str, row: Fragment) -> list[int]:
 
 
 def _width(character: str) -> int:
-    return cell_len(_visible(character))
+    return cell_len(visible(character))
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Text on one line, safe for a terminal: white space as spaces, controls (also of direction) as a mark."""
     if text.isprintable():
         return text

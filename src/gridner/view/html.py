@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.view.draw import blocks, cells, colour_of, label_of
 
-ENTITY = 1 << 20  # of draw.js: room for the lane of a bar beside the number of its entity
 MOST = 200  # sentences that a notebook shows
 
 
@@ -22,11 +21,14 @@ def asset(name: str) -> str:
 
 
 def document_html(document: Document, *, most: int = MOST) -> str:
-    """A document for a notebook: its sentences with entities, and how many are not shown."""
+    """A document for a notebook: its sentences with entities, and how many are not shown.
+
+    Without any entity, it shows its sentences as they are.
+    """
     drawn: list[str] = []
     empty = more = 0
     for span, entities in blocks(document):
-        if not entities:
+        if not entities and document.entities:
             empty += 1
         elif len(drawn) == most:
             more += 1
@@ -42,31 +44,33 @@ def document_html(document: Document, *, most: int = MOST) -> str:
     return f'<div class="gridner"><style>{asset("draw.css")}</style>{head}{"".join(drawn)}{note}</div>'
 
 
-def packed_cells(
-    text: str,
-    span: Fragment,
-    entities: Sequence[Entity],
-    labels: Sequence[str] | None = None,
-    hidden: str | None = None,
-) -> Iterator[list[Any]]:
-    """The cells of a block for draw.js: a text, then a number for each bar; `hidden` stands for each word.
+def hidden_block(
+    text: str, span: Fragment, entities: Sequence[Entity], word: str
+) -> tuple[str, list[tuple[Fragment, ...]]]:
+    """A block with `word` in place of every word, and the fragments of its entities there.
 
     White space that lines columns up would say how long the hidden words are, so a blank stands for all of it.
     """
-    plain: list[str] = []  # what has no bars is one cell
-    for cell in cells(text, span, entities, labels=labels):
-        shown = cell.text
-        if hidden is not None:
-            shown = " " if cell.text.isspace() else hidden
-        if not cell.bars:
-            plain.append(shown)
-            continue
-        if plain:
-            yield ["".join(plain)]
-            plain = []
-        yield [shown, *(bar.entity * ENTITY + (bar.lane << 2 | bar.solid << 1 | bar.first) for bar in cell.bars)]
-    if plain:
-        yield ["".join(plain)]
+    shown: list[str] = []
+    found: list[list[Fragment]] = [[] for _ in entities]
+    place = 0
+    for cell in cells(text, span, entities):
+        shown.append(" " if cell.text.isspace() else word)
+        end = place + len(shown[-1])
+        for bar in cell.bars:
+            fragments = found[bar.entity]
+            if bar.solid and fragments and fragments[-1].end == place:
+                fragments[-1] = Fragment(fragments[-1].start, end)
+            elif bar.solid:
+                fragments.append(Fragment(place, end))
+        place = end
+    return "".join(shown), [tuple(one) for one in found]
+
+
+def script(names: Iterable[str]) -> str:
+    """The named modules as one script for a page that is a single file, each after those that it imports."""
+    joined = "\n".join(map(asset, names))
+    return f'"use strict";\n(() => {{\n{re.sub(r"^(import .*;|export )", "", joined, flags=re.MULTILINE)}}})();\n'
 
 
 def block_html(text: str, span: Fragment, entities: Sequence[Entity]) -> str:
@@ -75,18 +79,25 @@ def block_html(text: str, span: Fragment, entities: Sequence[Entity]) -> str:
     lanes = max((bar.lane + 1 for cell in drawn for bar in cell.bars), default=0)
     parts = []
     for cell in drawn:
+        if not cell.bars:
+            parts.append(escape(cell.text))
+            continue
         bars = []
         for bar in cell.bars:
             entity = entities[bar.entity]
-            kind = "g-bar" if bar.solid else "g-bar g-gap"
+            kinds = ("g-gap", not bar.solid), ("g-first", bar.first), ("g-last", bar.last)
+            kind = " ".join(("g-bar", *(name for name, is_so in kinds if is_so)))
             label = f'<span class="g-label"><bdi>{escape(label_of(entity))}</bdi></span>' if bar.first else ""
             style = f"--lane:{bar.lane};--colour:var(--g{colour_of(entity.type)})"
             bars.append(f'<span class="{kind}" aria-hidden="true" style="{style}">{label}</span>')
-        parts.append(f'<span class="g-cell">{escape(cell.text)}{"".join(bars)}</span>' if bars else escape(cell.text))
+        solid = [entities[bar.entity] for bar in cell.bars if bar.solid]
+        shortest = min(solid, key=lambda one: one.end - one.start, default=None)
+        tint = "" if shortest is None else f' g-on" style="--tint:var(--g{colour_of(shortest.type)})'
+        parts.append(f'<span class="g-cell{tint}">{escape(cell.text)}{"".join(bars)}</span>')
     said = "; ".join(f"{label_of(entity)}: {_words(text, entity)}" for entity in entities)
     if said:
         parts.append(f'<span class="g-said"> ({escape(said)})</span>')  # to those who hear the page
-    return f'<div class="g-block" dir="auto" style="--lanes:{lanes}">{"".join(parts)}</div>'
+    return f'<div class="g-block g-even" dir="auto" style="--lanes:{lanes}">{"".join(parts)}</div>'
 
 
 def _words(text: str, entity: Entity) -> str:

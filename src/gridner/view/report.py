@@ -28,11 +28,15 @@ from gridner.scoring.matching import (
 from gridner.scoring.serialization import evaluation_json
 from gridner.scoring.significance import Unit, bootstrap, compare
 from gridner.text.sentences import sentences_of
-from gridner.view.html import asset, packed_cells
+from gridner.view.draw import visible
+from gridner.view.html import asset, hidden_block, script
 
 HIDDEN = "•••"  # a word of a report without text
 POLICY = ("default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'")
-ROOM = "A ✓ 0.00 "  # beside a type, for what a system says of an entity
+SCRIPTS = (  # each after those that it imports
+    *("elements.js", "offsets.js", "draw.js", "lanes.js", "grid.js", "curves.js"),
+    *("report-data.js", "report-list.js", "report-scores.js", "report.js"),
+)
 GOLD = 1  # then 2 for the first system, 4 for the second
 
 
@@ -86,14 +90,24 @@ class Report:
         span = Fragment(min([span.start, *(one.start for one in drawn)]), max([span.end, *(one.end for one in drawn)]))
         for one in drawn:
             self.types.setdefault(one.type, len(self.types))
-        labels = [f"{item.type} {ROOM * len(self.systems)}" for item in entities]
-        packed = list(packed_cells(text, span, drawn, labels, hidden=None if self.with_text else HIDDEN))
-        facts = [{"t": self.types[item.type], **about} for item, about in entities.items()]
+        if self.with_text:
+            shown, fragments = visible(text[span.start : span.end]), [one.fragments for one in drawn]
+        else:
+            shown, fragments = hidden_block(text, span, drawn, HIDDEN)
+            span = Fragment(0, len(shown))
+        facts = [
+            {
+                "t": self.types[item.type],
+                "f": [[part.start - span.start, part.end - span.start] for part in parts],
+                **about,
+            }
+            for (item, about), parts in zip(entities.items(), fragments, strict=True)
+        ]
         gold = _gold_by_fragments(entities)
         for fact, item in zip(facts, entities, strict=True):
             if not fact["h"] & GOLD and (others := gold.get(item.fragments)):
                 fact["c"] = [[self.types[type], has] for type, has in others.items()]
-        return {"d": document, "c": packed, "e": facts}
+        return {"d": document, "s": shown, "e": facts}
 
     def data(self, *, unit: Unit = "sentence", rounds: int = 1000, seed: int = 0) -> dict[str, Any]:
         """All that the page needs, as plain data. The options are those of the intervals.
@@ -184,12 +198,12 @@ def _overlap(item: ComparedEntity, counts: Counter[int]) -> str | None:
 
 def page(title: str, data: Mapping[str, Any]) -> str:
     """The whole file."""
-    script = "".join(map(asset, ("draw.js", "grid.js", "curves.js", "report.js")))
+    joined = script(SCRIPTS)
     parts = {
-        "policy": escape("; ".join((*POLICY, f"script-src 'sha256-{_sha256(script)}'"))),
+        "policy": escape("; ".join((*POLICY, f"script-src 'sha256-{_sha256(joined)}'"))),
         "title": escape(title),
         "style": asset("draw.css") + asset("base.css") + asset("report.css"),
-        "script": script,
+        "script": joined,
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], asset("report.html"))

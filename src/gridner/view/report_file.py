@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from gridner.documents import Document
 from gridner.errors import plural
 from gridner.files import write_text, write_whole
 from gridner.inference.loading import load
+from gridner.inference.recognizer import Recognizer
 from gridner.scoring.significance import Unit
 from gridner.text.sentences import sentences_of
 from gridner.view.grid import grids
@@ -51,11 +54,18 @@ def write_report(
     """
     names = tuple("AB"[: len(predictions)]) if no_text else tuple(map(_as_text, predictions))
     report = Report(names, with_text=not no_text)
-    seen = _grids(model, gold, each) if model is not None else [None] * len(gold)
+    recognizer = load(model) if model is not None else None
+    seen = _grids(recognizer, gold, each) if recognizer is not None else [None] * len(gold)
     for document, windows, *answers in zip(gold, seen, *predictions.values(), strict=True):
         report.add(document, answers, windows)
     heading = "A gridner report" if no_text and not own_title else title
-    text = page(_as_text(heading), report.data(unit=unit, rounds=rounds, seed=seed))
+    about = {"version": version("gridner"), "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+    if recognizer is not None and model is not None:
+        about["threshold"] = f"threshold {recognizer.decoding.threshold:g}"
+        about |= {} if no_text else {"model": _as_text(model.resolve().name)}
+    elif scores := [score for answers in predictions.values() for score in _scored(answers)]:
+        about["threshold"] = f"lowest score {min(scores):.2f}"
+    text = page(_as_text(heading), {**report.data(unit=unit, rounds=rounds, seed=seed), "about": about})
     write_whole(output, lambda part: write_text(part, text), folder=False, force=force)
     return WrittenReport(output, len(report.sentences), len(text))
 
@@ -65,10 +75,14 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", "replace").decode("utf-8")
 
 
+def _scored(documents: Sequence[Document]) -> Iterator[float]:
+    """The scores of all entities that have one."""
+    return (one.score for document in documents for one in document.entities if one.score is not None)
+
+
 def _grids(
-    model: Path, documents: Sequence[Document], each: Callable[[], None]
+    recognizer: Recognizer, documents: Sequence[Document], each: Callable[[], None]
 ) -> Iterator[list[list[dict[str, Any]]]]:
     """The grids of the sentences of each document."""
-    recognizer = load(model)
     for document in documents:
         yield grids(recognizer, sentences_of(document), each=each)

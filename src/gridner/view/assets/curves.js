@@ -1,6 +1,6 @@
-"use strict";
 // What the scores of entities say: precision and recall as they fall, and how often entities with such a score are right.
-/* eslint-disable no-unused-vars */
+import { make, svg } from "./elements.js";
+
 const SYSTEMS = ["var(--accent)", "var(--second)"];
 const drawPlot = (caption, x, y, lines) => { // lines: { points in 0..1, n of its colour, name, dots, dashed }
   const [left, top, size] = [38, 8, 240];
@@ -25,7 +25,7 @@ const drawPlot = (caption, x, y, lines) => { // lines: { points in 0..1, n of it
 
 const FEWEST = 5; // entities that a point of the calibration rests on
 
-const drawCurves = (data, names) => { // the figures, and what is not in them
+export const drawCurves = (data, names) => { // the figures, and what is not in them
   const every = data.sentences.flatMap((sentence) => sentence.e), drawn = [], notes = [];
   const gold = every.filter((one) => one.h & 1).length;
   const systems = names.map((name, n) => {

@@ -1,61 +1,75 @@
-"use strict";
-// Elements, and entities as lanes under their text. All text goes in as text, so nothing in it becomes markup; styles are
-// set one by one, as a strict policy wants it. The layout was made by draw.py; here lanes without a shown entity close up.
-/* eslint-disable no-unused-vars */
-const filled = (element, attributes, children) => {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-};
-const make = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
-const svg = (tag, attributes = {}, ...children) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+// Entities in their text: covered words tinted, a bar under each entity, solid on fragments and dotted across gaps.
+// One drawing for the page and the report. lanes.js then says how far below its words a bar lies.
+import { make } from "./elements.js";
+import { inTextOrder } from "./offsets.js";
 
-// The colour of a type: the same wherever it is shown and whatever else is (FNV-1a; draw.py has the same).
-const COLOURS = 12, SEED = 2167974784;
-const colourOf = (type) => `var(--g${new TextEncoder().encode(type).reduce((number, byte) => Math.imul(number ^ byte, 16777619) >>> 0, SEED) % COLOURS})`;
+// Text that is safe to show, as long as before: controls (also of direction) as a mark, line ends as line ends.
+export const visible = (text) => text.replace(/\r\n/g, " \n").replace(/\r/g, "\n").replace(/[\v\f\u0085\u2028\u2029]/g, " ")
+  .replace(/[\0-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
 
-// A score as Python writes it: rounded once, and a tie (1/8, 3/8, …) to the even digit.
-const twoDigits = (score) => (Number.isInteger(8 * score) && !Number.isInteger(4 * score) ? Math.round(50 * score) / 50 : score).toFixed(2);
-
-// `cells`: [text, bar, …], a bar being entity * ENTITY + (lane << 2 | solid << 1 | first). `entities`: for each its colour
-// and its label (a function that gives what to show), null if it is not to be shown.
-const ENTITY = 2 ** 20; // past 32 bits, so the entity is found by division
-const drawBlock = (cells, entities) => {
-  const of = (bar) => {
-    const number = Math.floor(bar / ENTITY), rest = bar % ENTITY;
-    return { number, one: entities[number], lane: rest >> 2, solid: rest & 2, first: rest & 1 };
-  };
-  const shown = cells.map(([text, ...bars]) => [text, bars.map(of).filter(({ one }) => one)]);
-  const taken = [...new Set(shown.flatMap(([, bars]) => bars.map(({ lane }) => lane)))].sort((a, b) => a - b);
-  const lanes = new Map(taken.map((lane, place) => [lane, place]));
-  const block = make("div", { class: "g-block", dir: "auto" });
-  block.style.setProperty("--lanes", lanes.size);
-  const said = new Map(); // what a screen reader says of each entity
-  for (const [text, bars] of shown) {
-    if (!bars.length) { block.append(text); continue; }
-    const cell = make("span", { class: "g-cell" }, text);
-    for (const { number, one, lane, solid, first } of bars) {
-      const drawn = make("span", { class: solid ? "g-bar" : "g-bar g-gap", "aria-hidden": "true", "data-entity": number });
-      drawn.style.setProperty("--lane", lanes.get(lane));
-      drawn.style.setProperty("--colour", one.colour);
-      if (first) drawn.append(make("span", { class: "g-label" }, make("bdi", {}, ...one.label())));
-      cell.append(drawn);
-      const words = said.get(number) ?? { text: "", gap: false };
-      if (solid) words.text += words.gap ? ` … ${text}` : text;
-      said.set(number, { text: words.text, gap: !solid });
+// The cells of text[start, end): what lies under the same entities, words and spaces apart where there are any.
+// Entities, in text order: { fragments: [[start, end], …] }. A cell: { start, end, bars: [{ entity, solid, first, last }] }.
+export const cellsOf = (text, start, end, entities) => {
+  const cuts = new Set([start, end]);
+  for (const { fragments } of entities) for (const pair of fragments) for (const at of pair) if (at > start && at < end) cuts.add(at);
+  const places = [...cuts].sort((a, b) => a - b), cells = [];
+  const order = [...entities].sort(inTextOrder);
+  const part = new Map(); // the fragment of each entity that is not behind
+  let here = [], begun = 0;
+  for (let n = 0; n + 1 < places.length; n += 1) {
+    const [from, to] = [places[n], places[n + 1]];
+    while (begun < order.length && order[begun].fragments[0][0] <= from) { here.push(order[begun]); part.set(order[begun], 0); begun += 1; }
+    here = here.filter(({ fragments }) => fragments.at(-1)[1] > from);
+    if (!here.length) { cells.push({ start: from, end: to, bars: [] }); continue; }
+    const over = here.map((entity) => {
+      const { fragments } = entity;
+      let at = part.get(entity);
+      while (fragments[at][1] <= from) at += 1;
+      part.set(entity, at);
+      return { entity, solid: fragments[at][0] <= from };
+    });
+    for (const { 0: word, index } of text.slice(from, to).matchAll(/\s+|\S+/g)) {
+      const [left, right] = [from + index, from + index + word.length];
+      const bars = over.map((bar) => ({ ...bar, first: bar.entity.fragments[0][0] === left, last: bar.entity.fragments.at(-1)[1] === right }));
+      cells.push({ start: left, end: right, bars: /\n/.test(word) ? [] : bars });
     }
+  }
+  return cells;
+};
+
+const length = ({ fragments }) => fragments.at(-1)[1] - fragments[0][0];
+const barOf = ({ entity, solid, first, last }) => {
+  const kinds = ["g-bar", solid ? "" : "g-gap", first ? "g-first" : "", last ? "g-last" : "", entity.kind ? `g-${entity.kind}` : ""];
+  const bar = make("span", { class: kinds.filter(Boolean).join(" "), "aria-hidden": "true", "data-key": entity.key });
+  bar.style.setProperty("--colour", entity.colour);
+  if (first) bar.append(make("span", { class: "g-label" }, make("bdi", {}, ...entity.label())));
+  return bar;
+};
+
+// Where each text node of a block begins in its document: for selections.
+export const starts = new WeakMap();
+
+// A block: text[start, end) with its entities: { key, fragments, colour, label, said, kind }, `label` a function that gives
+// nodes, `said` what a screen reader says of it, `kind` right, missed, wrong, suggested or nothing.
+export const drawBlock = (text, start, end, entities) => {
+  const shown = visible(text), block = make("div", { class: "g-block", dir: "auto" });
+  const node = (from, to) => {
+    const words = document.createTextNode(shown.slice(from, to));
+    starts.set(words, from);
+    return words;
+  };
+  for (const { start: from, end: to, bars } of cellsOf(text, start, end, entities)) {
+    if (!bars.length) { block.append(node(from, to)); continue; }
+    const cell = make("span", { class: "g-cell" }, node(from, to));
+    const solid = bars.filter((bar) => bar.solid).sort((a, b) => length(a.entity) - length(b.entity))[0];
+    if (solid) {
+      cell.classList.add("g-on");
+      cell.style.setProperty("--tint", solid.entity.colour);
+    }
+    cell.append(...bars.map(barOf));
     block.append(cell);
   }
-  const spoken = entities.flatMap((one, number) => (said.has(number) ? [`${one.label().map((part) => part.textContent ?? part).join("")}: ${said.get(number).text}`] : []));
-  if (spoken.length) block.append(make("span", { class: "g-said" }, ` (${spoken.join("; ")})`));
+  const said = entities.filter(({ fragments }) => fragments[0][0] >= start).map((one) => one.said);
+  if (said.length) block.append(make("span", { class: "g-said" }, ` (${said.join("; ")})`));
   return block;
-};
-
-const fitLabels = (item) => { // a label that would leave the page ends where its word ends
-  const edge = item.getBoundingClientRect(), labels = [...item.querySelectorAll(".g-label")];
-  for (const label of labels) label.removeAttribute("style");
-  const places = labels.map((label) => label.getBoundingClientRect()); // all are read before one is moved
-  labels.forEach((label, n) => {
-    if (places[n].right > edge.right || places[n].left < edge.left) Object.assign(label.style, { insetInlineStart: "auto", insetInlineEnd: "0" });
-  });
 };

@@ -1,6 +1,7 @@
-"use strict";
 // The grid of a sentence: a heat map for each tag, rows and columns its words, with the decoded mentions over it.
-const drawGrid = (() => { // eslint-disable-line no-unused-vars
+import { colourOf, make, svg, twoDigits } from "./elements.js";
+
+export const drawGrid = (() => {
   const SAYS = {
     NNW: "the next word after the row's is the column's",
     PNW: "the word before the row's is the column's",
