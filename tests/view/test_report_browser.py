@@ -1,5 +1,6 @@
 """The report in a real browser: what is drawn, the filters and the keys."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,8 +59,9 @@ def opened(page: "sync_api.Page", path: Path, report: Report) -> "sync_api.Page"
     return other
 
 
-def shown(page: "sync_api.Page") -> str:
-    return str(page.inner_text("#count"))
+def shown(page: "sync_api.Page") -> int:
+    """How many sentences are."""
+    return int(page.inner_text("#count").rpartition(" sentence")[0].split()[-1])
 
 
 @pytest.fixture(autouse=True)
@@ -72,12 +74,15 @@ def reset(page: "sync_api.Page") -> None:
 def test_scores_and_sentences_are_there(page: "sync_api.Page") -> None:
     assert "discontinuous only" in page.inner_text("#scores")
     assert "95 % bootstrap intervals over sentences, 10 resamples, seed 0" in page.inner_text("#scores")
-    assert "overlap: none – – – – – – – 0" in " ".join(page.inner_text("#scores").split())
+    assert "overlap: none – – – 0 right 0 missed 0 wrong – – – 0 right 0 missed 0 wrong – 0" in " ".join(
+        page.inner_text("#scores").split()
+    )
     table = [" ".join(row.split()) for row in page.locator("#scores tbody tr").all_inner_texts()]
     assert table[-2] == "mean of types (macro) 25.0 80.0 +55.0"  # A: Sign 50 and Fever 0; B has Sign alone
     assert table[-1] == "relaxed: a common word 50.0 66.7 57.1 100.0 100.0 100.0 +42.9 3"
     assert (
-        page.locator("#scores thead").inner_text().split() == "exact match A P A R A F1 B P B R B F1 B − A gold".split()
+        page.locator("#scores thead").inner_text().split()
+        == "exact match A P A R A F1 A entities B P B R B F1 B entities B − A gold".split()
     )
     assert page.evaluate("[...document.querySelectorAll('.wide')].every((one) => one.scrollWidth <= one.clientWidth)")
     assert page.is_visible("#plots svg")
@@ -115,20 +120,20 @@ def test_filters_choose(page: "sync_api.Page") -> None:
         ("b-a", 2),
     ):
         page.select_option("#f-error", value)
-        assert shown(page).startswith(f"{expected} sentence"), value
+        assert shown(page) == expected, value
     page.select_option("#f-error", "")
     page.select_option("#f-kind", "discontinuous")
-    assert shown(page).startswith("1 sentence ")
+    assert shown(page) == 1
     page.select_option("#f-kind", "")
     page.select_option("#f-type", label="Fever")
-    assert shown(page).startswith("1 sentence ")
+    assert shown(page) == 1
     page.fill("#f-search", "left arm")
-    assert shown(page).startswith("0 sentences")
+    assert shown(page) == 0
     page.select_option("#f-type", "")
-    assert shown(page).startswith("1 sentence ")
+    assert shown(page) == 1
     for wanted, expected in (("  LEFT   arm ", 1), ("more-29", 11), ("Nothing here", 300)):  # a text or a document
         page.fill("#f-search", wanted)
-        assert shown(page).startswith(f"{expected} sentence"), wanted
+        assert shown(page) == expected, wanted
 
 
 def test_what_is_searched_for_is_marked_but_not_the_labels_between(page: "sync_api.Page") -> None:
@@ -201,23 +206,131 @@ def test_no_label_leaves_the_page(page: "sync_api.Page") -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing to scroll sideways
 
 
-def test_a_printed_report_is_whole(page: "sync_api.Page") -> None:
+def on_paper(page: "sync_api.Page", width: int = 700) -> None:
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    for width in (1100, 700):  # a sheet of paper, lying and upright: room for the labels of the last words
-        page.set_viewport_size({"width": width, "height": 900})
-        room = page.locator(".g-block").first.evaluate("(one) => getComputedStyle(one).paddingInlineEnd")
-        assert room == "208px"
-    assert page.locator("#list .where").count() == 302
-    assert page.evaluate("[...document.querySelectorAll('.wide > *')].every((one) => one.scrollWidth <= innerWidth)")
-    ends = page.locator(".g-label").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().right)")
-    assert max(ends) <= 700
+    page.set_viewport_size({"width": width, "height": 900})
+
+
+def off_paper(page: "sync_api.Page") -> None:
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
     page.set_viewport_size({"width": 1200, "height": 700})
+
+
+def test_a_printed_report_is_whole_and_no_label_is_cut(page: "sync_api.Page") -> None:
+    page.select_option("#f-error", "error")
+    on_paper(page)
+    assert page.locator("#list .where").count() == 2
+    assert page.evaluate("[...document.querySelectorAll('.wide > *')].every((one) => one.scrollWidth <= innerWidth)")
+    for label in page.locator(".g-label").all():
+        assert label.evaluate("(one) => one.scrollWidth <= one.clientWidth + 1 && !one.classList.contains('g-short')")
+        assert label.bounding_box()["x"] + label.bounding_box()["width"] <= 700
+    off_paper(page)
+    page.select_option("#f-error", "")
     page.locator("#list li").last.scroll_into_view_if_needed()
     sync_api.expect(page.locator("#list li").last.locator(".where")).to_have_text("more-299")
     sync_api.expect(page.locator("#list li").first.locator(".where")).to_have_count(0)
+
+
+def test_printing_many_sentences_asks_first(page: "sync_api.Page") -> None:
+    page.evaluate("void (window.print = () => { window.printed = (window.printed ?? 0) + 1; })")
+    asked: list[str] = []
+
+    def answer(dialog: "sync_api.Dialog") -> None:
+        asked.append(dialog.message)
+        if len(asked) == 1:
+            dialog.dismiss()
+        else:
+            dialog.accept()
+
+    page.on("dialog", answer)
+    page.click("#print")
+    assert page.evaluate("window.printed") is None
+    page.keyboard.press("Control+p")
+    assert page.evaluate("window.printed") == 1
+    assert asked == ["Print 302 sentences? Filters make the list shorter."] * 2
+    on_paper(page)  # with the browser's own menu: what is left out is said
+    assert page.locator("#list .where").count() == 300
+    assert "The first 300 of 302 sentences" in page.inner_text("#left-out")
+    off_paper(page)
+    page.select_option("#f-error", "error")
+    page.click("#print")
+    assert page.evaluate("window.printed") == 2
+    assert len(asked) == 2
+    page.remove_listener("dialog", answer)
+
+
+def test_counts_lead_to_the_sentences_that_they_count(page: "sync_api.Page") -> None:
+    for table in ("#scores", "#errors"):
+        for link in page.locator(f"{table} a").all():
+            count = int(link.inner_text().split()[0])
+            link.click()
+            sync_api.expect(page.locator("#count")).to_contain_text(
+                f"{count} {'entity' if count == 1 else 'entities'} in "
+            )
+    page.get_by_role("row", name="Fever").get_by_role("link", name="1 wrong").click()
+    assert [page.input_value(f"#f-{name}") for name in ("error", "type", "kind")] == ["wrong0", "Fever", ""]
+    sync_api.expect(page.locator("#list .where")).to_have_text("two")
+    assert page.evaluate("document.activeElement.id") == "count"
+
+
+def test_filters_live_in_the_address(page: "sync_api.Page") -> None:
+    page.select_option("#f-error", "missed1")
+    page.select_option("#f-kind", "discontinuous")
+    page.fill("#f-search", "left arm")
+    other = page.context.new_page()
+    other.goto(page.url)
+    assert [other.input_value(f"#f-{name}") for name in ("error", "type", "kind", "search")] == [
+        "missed1",
+        "",
+        "discontinuous",
+        "left arm",
+    ]
+    assert shown(other) == 1
+    other.goto(f"{page.url.partition('#')[0]}#show=nonsense&type=None")
+    assert shown(other) == 302
+    other.close()
+
+
+def test_right_missed_and_wrong_differ_in_shape(page: "sync_api.Page") -> None:
+    page.select_option("#f-error", "error0")
+    shapes = {
+        kind: page.locator(f"#list .g-bar.g-{kind}:not(.g-gap)").first.evaluate(
+            "(bar) => { const style = getComputedStyle(bar, '::before');"
+            " return [style.borderTopWidth !== '0px', style.backgroundImage.includes('gradient')]; }"
+        )
+        for kind in ("missed", "wrong")
+    }
+    assert shapes == {"missed": [True, False], "wrong": [False, True]}
+
+
+def test_the_top_says_what_made_the_report(page: "sync_api.Page") -> None:
+    about = page.inner_text("#about")
+    assert "302 documents, 302 sentences" in about
+    assert "lowest score 0.30" in about
+    assert re.search(r"gridner \d+\.\d+", about)
+    assert re.search(r"\d{4}-\d\d-\d\d", about)
+
+
+def test_error_classes_have_an_example_and_intervals_are_drawn(page: "sync_api.Page") -> None:
+    row = page.locator("#errors .errors").first.get_by_role("row", name="wrong, and begins or ends elsewhere")
+    assert row.locator(".example").inner_text() == "Fever: fever"
+    cell = page.locator("#scores tbody tr").first.locator("td").first
+    low, high = cell.locator("small").inner_text().split("–")
+    style = cell.locator(".range").evaluate("(one) => one.style.insetInline")
+    start, end = (float(one.strip(" %")) for one in style.split())
+    assert start == pytest.approx(float(low), abs=0.06)
+    assert 100 - end == pytest.approx(float(high), abs=0.06)
+
+
+def test_the_first_column_stays_on_a_phone(page: "sync_api.Page") -> None:
+    page.set_viewport_size({"width": 320, "height": 700})
+    wide = page.locator("#scores")
+    wide.evaluate("(one) => { one.scrollLeft = 200; }")
+    head = page.locator("#scores tbody th").first.bounding_box()
+    assert head["x"] == pytest.approx(wide.bounding_box()["x"], abs=2)
+    page.set_viewport_size({"width": 1200, "height": 700})
 
 
 def test_curves_have_a_point_for_each_score(page: "sync_api.Page", tmp_path: Path) -> None:
@@ -271,7 +384,7 @@ def test_what_is_found_too_is_not_confused(page: "sync_api.Page", tmp_path: Path
     assert other.inner_text("#confused tbody").split() == "Sign taken for Fever 0 1".split()
     for value, expected in (("confused0", 0), ("confused1", 1)):
         other.select_option("#f-error", value)
-        assert other.inner_text("#count").startswith(f"{expected} sentence")
+        assert shown(other) == expected
     other.close()
 
 
