@@ -1,7 +1,8 @@
 import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -42,3 +43,35 @@ def recognizer() -> "Recognizer":
     from support.untrained import untrained
 
     return untrained("toe").recognizer()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A browser, where there is one."""
+    from support.browser import which
+    from support.page import chromium
+
+    if which() is None:
+        pytest.skip("there is no Chromium to look at the page with")
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def address(recognizer: "Recognizer") -> Iterator[str]:
+    """A service that takes short texts."""
+    from gridner.service.app import Service
+    from gridner.service.limits import Limits
+    from support.serving import running
+
+    with running(Service(recognizer=recognizer, limits=Limits(characters=500))) as at:
+        yield at
+
+
+@pytest.fixture
+def page(browser: Any, address: str) -> Iterator[Any]:
+    """The page of that service."""
+    from support.page import opened
+
+    with opened(browser, address) as one:
+        yield one

@@ -146,7 +146,7 @@ def test_the_page_saves_the_same_rows_as_csv() -> None:
     pytest.importorskip("fastapi")
     from gridner.service.drawing import _csv
 
-    assert _csv(DOCUMENT).splitlines() == [
+    assert _csv([DOCUMENT]).splitlines() == [
         "document,type,fragments,text,discontinuous,score",
         "note-1,Sign,0 7;21 29,pain in … shoulder,yes,0.7500",
         "note-1,Sign,0 4;5 7,pain … in,no,",
@@ -159,7 +159,7 @@ def test_no_cell_of_a_csv_file_is_a_formula(text: str) -> None:
     from gridner.service.drawing import _csv
 
     entity = Entity("=A1", (Fragment(0, len(text)),), 0.5)
-    (_, row) = csv.reader(io.StringIO(_csv(Document("@note", text, (entity,))), newline=""))
+    (_, row) = csv.reader(io.StringIO(_csv([Document("@note", text, (entity,))]), newline=""))
     assert row == ["'@note", "'=A1", f"0 {len(text)}", f"'{text}", "no", "0.5000"]
     assert spreadsheet_text("pain = bad") == "pain = bad"
 

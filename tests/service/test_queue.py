@@ -15,7 +15,7 @@ from gridner.inference.recognizer import Recognizer
 from gridner.service import drawing
 from gridner.service.app import Service
 from gridner.service.limits import Limits
-from gridner.text.sentences import Sentence, each_sentence
+from gridner.text.sentences import Sentence, stream_sentences
 from support.serving import quick, running, slow
 
 TEXT = "Pain in left arm and shoulder."
@@ -53,12 +53,12 @@ class Endless:
 
     def __call__(self, document: Document) -> Iterator[Sentence]:
         if document.text != "endless":
-            yield from each_sentence(document)
+            yield from stream_sentences(document)
             return
         try:
             while True:
                 self.began.set()
-                yield from each_sentence(document)
+                yield from stream_sentences(document)
         finally:
             self.ended.set()
 
@@ -66,7 +66,7 @@ class Endless:
 @pytest.fixture
 def endless(monkeypatch: pytest.MonkeyPatch) -> Endless:
     sentences = Endless()
-    monkeypatch.setattr(drawing, "each_sentence", sentences)
+    monkeypatch.setattr(drawing, "stream_sentences", sentences)
     return sentences
 
 
