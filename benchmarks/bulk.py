@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
-from gridner import Document, Notes, align, read
+from gridner import Document, Notes, read
 from gridner.inference.parallel import PredictionTask, predict_in_processes
+from gridner.text import align
 from measure import machine, table
 
 

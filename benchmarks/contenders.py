@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from gridner import split_sentences
+from gridner.text import split_sentences
 
 Starts = Callable[[str], Iterable[int]]  # text → where its sentences start
 

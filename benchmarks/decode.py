@@ -17,9 +17,9 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-from gridner import Mention
 from gridner.tagging.decoding import SPARSE, Decoded, decode
 from gridner.tagging.tags import Relations, TagScheme
+from gridner.text import Mention
 from measure import best, machine, table
 
 TYPES = ("Cell", "Disease", "Process")

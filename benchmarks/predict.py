@@ -26,7 +26,7 @@ import onnxruntime
 import torch
 from torch import Tensor, nn
 
-from gridner import Document, Sentence, align, load, read
+from gridner import Document, load, read
 from gridner.export.onnx import export
 from gridner.export.quantization import quantize
 from gridner.inference.batches import plan_encoder_batches
@@ -35,6 +35,7 @@ from gridner.inference.engine import ENCODER_BATCH_PIECES
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.trained import TrainedModel
+from gridner.text import Sentence, align
 from measure import machine, table
 
 SHORT = (8, 24)  # words of a short text, at least and at most: 16 on average

@@ -18,7 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gridner import FORMATS, Document, Notes, align, evaluate, read, write
+from gridner import FORMATS, Document, Notes, evaluate, read, write
+from gridner.text import align
 from measure import best, machine, table
 
 COPIES = 10

@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
-from gridner import Document, align, read
+from gridner import Document, read
 from gridner.scoring.evaluation import evaluate
+from gridner.text import align
 from gridner.text.sentences import entity_of
 from measure import table
 

@@ -27,8 +27,9 @@ from pathlib import Path
 from random import Random
 from statistics import median, quantiles
 
-from gridner import Document, align, load, read
+from gridner import Document, load, read
 from gridner.inference.recognizer import Recognizer
+from gridner.text import align
 from measure import machine, table
 
 CLIENTS = (1, 8, 64)

@@ -30,12 +30,13 @@ from typing import Any
 
 import torch
 
-from gridner import Sentence, align, read
+from gridner import read
 from gridner.config import DecodingConfig, read_config
 from gridner.errors import Notes
 from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, grouped, measure, seconds_of
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.language_model import load_language_model, load_tokenizer, max_pieces
+from gridner.text import Sentence, align
 from gridner.training.data import Example, examples_of
 from measure import machine, table
 

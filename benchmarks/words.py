@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gridner import Document, align, read
+from gridner import Document, read
 from gridner.documents import extent
+from gridner.text import align
 from gridner.text.sentences import CutReason
 from gridner.text.splitting import WORD
 from measure import best, machine, table

@@ -2,14 +2,16 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import gridner
+import gridner.text
 
 ROOT = Path(__file__).parent.parent
 
 
 def test_the_public_names_are_these_and_no_others() -> None:
     assert sorted(gridner.__all__) == [
-        "Alignment",
         "Document",
         "Entity",
         "Evaluation",
@@ -18,27 +20,51 @@ def test_the_public_names_are_these_and_no_others() -> None:
         "Fragment",
         "GridnerError",
         "InvalidError",
-        "Mention",
         "MismatchError",
         "Notes",
         "OutputError",
+        "Recognizer",
         "Score",
-        "Sentence",
+        "TrainedModel",
         "UsageError",
-        "Word",
         "__version__",
-        "align",
-        "entity_of",
+        "compare",
         "evaluate",
         "load",
         "read",
+        "read_config",
+        "train",
+        "write",
+    ]
+    assert all(hasattr(gridner, name) for name in gridner.__all__)
+
+
+def test_words_and_sentences_are_under_text() -> None:
+    assert sorted(gridner.text.__all__) == [
+        "Alignment",
+        "Mention",
+        "Sentence",
+        "Word",
+        "align",
+        "entity_of",
         "split_lines",
         "split_sentences",
         "tokenize",
         "with_sentences",
-        "write",
     ]
-    assert all(hasattr(gridner, name) for name in gridner.__all__)
+    assert all(hasattr(gridner.text, name) for name in gridner.text.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        gridner.nonsense  # noqa: B018
+
+
+def test_two_systems_are_compared_in_one_call() -> None:
+    text = "rod cells"
+    gold = [gridner.Document("d", text, (gridner.Entity("Cell", (gridner.Fragment(0, 9),)),))]
+    comparison = gridner.compare(gold, gold, [gridner.Document("d", text)], rounds=10)["all"]
+    assert (comparison.f1_a, comparison.f1_b, comparison.difference) == (1.0, 0.0, -1.0)
 
 
 def test_version_changelog_and_citation_agree() -> None:

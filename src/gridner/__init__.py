@@ -7,25 +7,26 @@ document = recognizer("loss of rod and cone photoreceptors")
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, InvalidError, MismatchError, Notes, OutputError, UsageError
 from gridner.formats import FORMATS, read, write
 from gridner.scoring.evaluation import Evaluation, Score, evaluate
-from gridner.text.sentences import Alignment, Mention, Sentence, Word, align, entity_of, with_sentences
-from gridner.text.splitting import split_lines, split_sentences, tokenize
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from gridner.config import read_config
+    from gridner.inference.loading import load
     from gridner.inference.recognizer import Recognizer
+    from gridner.model.trained import TrainedModel
+    from gridner.scoring.significance import compare
+    from gridner.training import train
 
 __version__ = "0.2.0"
 
 __all__ = [
     "FORMATS",
-    "Alignment",
     "Document",
     "Entity",
     "Evaluation",
@@ -33,33 +34,41 @@ __all__ = [
     "Fragment",
     "GridnerError",
     "InvalidError",
-    "Mention",
     "MismatchError",
     "Notes",
     "OutputError",
+    "Recognizer",
     "Score",
-    "Sentence",
+    "TrainedModel",
     "UsageError",
-    "Word",
     "__version__",
-    "align",
-    "entity_of",
+    "compare",
     "evaluate",
     "load",
     "read",
-    "split_lines",
-    "split_sentences",
-    "tokenize",
-    "with_sentences",
+    "read_config",
+    "train",
     "write",
 ]
 
+# Imported at first use: they need numpy, an engine or torch, which reading, writing and scoring do not.
+_LAZY = {
+    "Recognizer": "gridner.inference.recognizer",
+    "TrainedModel": "gridner.model.trained",
+    "compare": "gridner.scoring.significance",
+    "load": "gridner.inference.loading",
+    "read_config": "gridner.config",
+    "train": "gridner.training",
+}
 
-def load(model: str | Path | None = None, *, threads: int | None = None, **decoding: Any) -> Recognizer:
-    """A recognizer on a model folder, or on the model that comes with gridner.
 
-    `decoding` changes its settings, such as `threshold=0.3`; `lexicon` names a file of names that are known.
-    """
-    from gridner.inference.loading import load as from_folder  # brings numpy and an engine, which reading does not need
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'gridner' has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
 
-    return from_folder(model, threads=threads, **decoding)
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

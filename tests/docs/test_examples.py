@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gridner import Document, Notes, align, read
+from gridner import Document, Notes, read
 from gridner.corpus.statistics import statistics
 from gridner.documents import extent
+from gridner.text import align
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from gridner import load, read, split_lines, with_sentences, write
+from gridner import load, read, write
 from gridner.errors import Notes, UsageError
 from gridner.inference.parallel import PredictionTask
+from gridner.text import split_lines, with_sentences
 from support.many_documents import Deadly, corpus, same_answers
 
 ray: Any = pytest.importorskip("ray", reason="ray is not installed")

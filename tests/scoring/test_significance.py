@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from gridner import Document, Entity, Evaluation, Fragment, MismatchError, UsageError, evaluate
-from gridner.scoring.significance import bootstrap, compare, p_value_of_runs, unit_counts
+from gridner.scoring.significance import bootstrap, compare_slice, p_value_of_runs, unit_counts
 
 TEXT = "pain arm leg"
 WORDS = [Entity("X", (Fragment(start, end),)) for start, end in ((0, 4), (5, 8), (9, 12))]
@@ -74,22 +74,22 @@ def test_p_agrees_with_trying_every_swap() -> None:
         mask = np.array(swap)[:, None]
         left, right = np.where(mask, second, first), np.where(mask, first, second)
         hits += abs(f1(left.sum(axis=0)) - f1(right.sum(axis=0))) >= observed - 1e-12
-    assert compare(a, b, rounds=20_000).p == pytest.approx(hits / len(swaps), abs=0.01)
+    assert compare_slice(a, b, rounds=20_000).p == pytest.approx(hits / len(swaps), abs=0.01)
 
 
 def test_a_system_against_itself_differs_by_chance_alone() -> None:
     result = scored([(0, 1)] * 20, [(0,)] * 20)
-    found = compare(result, result)
+    found = compare_slice(result, result)
     assert (found.difference, found.p) == (0.0, 1.0)
 
 
 def test_a_large_difference_is_significant_and_signed() -> None:
     gold = [(0, 1)] * 50
     worse, better = scored(gold, [(0,)] * 50), scored(gold, gold)
-    found = compare(worse, better)
+    found = compare_slice(worse, better)
     assert found.p < 0.001
     assert found.difference == pytest.approx(better.score().f1 - worse.score().f1)
-    assert compare(better, worse).difference == -found.difference
+    assert compare_slice(better, worse).difference == -found.difference
 
 
 def test_results_do_not_depend_on_the_order_of_documents() -> None:
@@ -97,7 +97,7 @@ def test_results_do_not_depend_on_the_order_of_documents() -> None:
     forward = (scored(gold, one), scored(gold, two))
     backward = tuple(evaluate(reversed(corpus(gold)), corpus(answers)) for answers in (one, two))
     assert bootstrap(forward[0], seed=7) == bootstrap(backward[0], seed=7)
-    assert compare(*forward, seed=7) == compare(forward[0], backward[1], seed=7)
+    assert compare_slice(*forward, seed=7) == compare_slice(forward[0], backward[1], seed=7)
 
 
 def test_documents_can_be_the_unit() -> None:
@@ -110,7 +110,7 @@ def test_documents_can_be_the_unit() -> None:
 
 def test_systems_scored_on_different_documents_are_refused() -> None:
     with pytest.raises(MismatchError, match="not scored on the same"):
-        compare(scored([(0,)], [(0,)]), scored([(0,), (1,)], [(0,), (1,)]))
+        compare_slice(scored([(0,)], [(0,)]), scored([(0,), (1,)], [(0,), (1,)]))
 
 
 def test_impossible_settings_are_refused() -> None:
@@ -119,7 +119,7 @@ def test_impossible_settings_are_refused() -> None:
         lambda: bootstrap(result, rounds=0),
         lambda: bootstrap(result, level=1.0),
         lambda: bootstrap(result, unit="word"),  # type: ignore[arg-type]
-        lambda: compare(result, result, rounds=0),
+        lambda: compare_slice(result, result, rounds=0),
     ):
         with pytest.raises(UsageError, match="expected"):
             call()

@@ -9,10 +9,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gridner import Mention, UsageError
+from gridner import UsageError
 from gridner.tagging import decoding as decode_module
 from gridner.tagging.decoding import Decoded, decode
 from gridner.tagging.tags import TAG_SETS, Relations, TagScheme, TagSet, TypeGroup
+from gridner.text import Mention
 
 TYPES = ("A", "B")
 GROUPED = TagScheme(

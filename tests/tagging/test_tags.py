@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from gridner import Mention, UsageError
+from gridner import UsageError
 from gridner.tagging.tags import TAG_SETS, TagScheme, TagSet, TypeGroup, VoteMode, probabilities, shift_threshold
+from gridner.text import Mention
 
 
 def cells(scheme: TagScheme, mentions: list[Mention], words: int) -> set[tuple[int, int, str]]:

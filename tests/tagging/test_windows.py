@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridner import Mention, UsageError
+from gridner import UsageError
 from gridner.tagging.windows import merge_mentions, owning_window, window_ranges
+from gridner.text import Mention
 
 COSTS = st.lists(st.integers(1, 9), min_size=1, max_size=60)
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridner import Document, Entity, Fragment, InvalidError, Mention, Sentence, Word, align, entity_of, with_sentences
+from gridner import Document, Entity, Fragment, InvalidError
 from gridner.documents import extent
+from gridner.text import Mention, Sentence, Word, align, entity_of, with_sentences
 from gridner.text.sentences import CutReason, fragments_of, overlapping_words, sentences_of
 
 

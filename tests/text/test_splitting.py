@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridner import split_lines, split_sentences, tokenize
+from gridner.text import split_lines, split_sentences, tokenize
 
 TEXTS = st.text(
     alphabet=st.sampled_from(

@@ -123,30 +123,29 @@ def compare(
 
     """
     from gridner.scoring.evaluation import evaluate as score
-    from gridner.scoring.significance import compare as compare_slice
+    from gridner.scoring.significance import compare_evaluations
 
     notes = Notes()
     golds = list(reading.documents(gold, notes, activity="read"))
     a, b = (score(golds, answers_of(golds, path, reading, pred_format, notes)) for path in (first, second))
-    names = [*a.slices, *(name for name in b.slices if name not in a.slices)]
-    found = {name: compare_slice(a, b, name, unit=unit, rounds=rounds, seed=seed) for name in names}
+    comparisons = compare_evaluations(a, b, unit=unit, rounds=rounds, seed=seed)
     if as_json:
         slices = {
-            name: {"f1_a": one.f1_a, "f1_b": one.f1_b, "difference": one.difference, "p": one.p}
-            for name, one in found.items()
+            name: {"f1_a": slice.f1_a, "f1_b": slice.f1_b, "difference": slice.difference, "p": slice.p}
+            for name, slice in comparisons.items()
         }
         print_json({"slices": slices, "unit": unit, "rounds": rounds, "seed": seed, "notes": notes_json(notes)})
         return
     table = new_table("F1", "A", "B", "B − A", "p")
-    for name, one in found.items():
+    for name, slice in comparisons.items():
         if not _empty(a, name) or not _empty(b, name):
-            mark = "*" if one.p < 0.05 else ""
+            mark = "*" if slice.p < 0.05 else ""
             table.add_row(
                 slice_label(name),
-                _percent(one.f1_a),
-                _percent(one.f1_b),
-                f"{100 * one.difference:+.2f}{mark}",
-                f"{one.p:.4f}",
+                _percent(slice.f1_a),
+                _percent(slice.f1_b),
+                f"{100 * slice.difference:+.2f}{mark}",
+                f"{slice.p:.4f}",
             )
     print_table(
         table,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gridner.documents import Document
 from gridner.errors import MismatchError, UsageError
-from gridner.scoring.evaluation import ALL, Evaluation
+from gridner.scoring.evaluation import ALL, Evaluation, evaluate
 
 Unit = Literal["sentence", "document"]
 BLOCK = 64  # resamples drawn at a time, which bounds memory
@@ -105,6 +106,30 @@ def bootstrap(
 
 
 def compare(
+    gold: Iterable[Document],
+    first: Iterable[Document],
+    second: Iterable[Document],
+    *,
+    unit: Unit = "sentence",
+    rounds: int = 10_000,
+    seed: int = 0,
+) -> dict[str, Comparison]:
+    """Compare the predictions of two systems on each slice: their F1, the difference and its p-value."""
+    documents = list(gold)
+    return compare_evaluations(
+        evaluate(documents, first), evaluate(documents, second), unit=unit, rounds=rounds, seed=seed
+    )
+
+
+def compare_evaluations(
+    a: Evaluation, b: Evaluation, *, unit: Unit = "sentence", rounds: int = 10_000, seed: int = 0
+) -> dict[str, Comparison]:
+    """Compare two evaluations on each slice that either has."""
+    names = dict.fromkeys([*a.slices, *b.slices])
+    return {name: compare_slice(a, b, name, unit=unit, rounds=rounds, seed=seed) for name in names}
+
+
+def compare_slice(
     a: Evaluation, b: Evaluation, name: str = ALL, *, unit: Unit = "sentence", rounds: int = 10_000, seed: int = 0
 ) -> Comparison:
     """Compare two systems by paired approximate randomization of their F1."""

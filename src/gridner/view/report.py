@@ -26,7 +26,7 @@ from gridner.scoring.matching import (
     word_counts,
 )
 from gridner.scoring.serialization import evaluation_json
-from gridner.scoring.significance import Unit, bootstrap, compare
+from gridner.scoring.significance import Unit, bootstrap
 from gridner.text.sentences import sentences_of
 from gridner.view.draw import visible
 from gridner.view.html import asset, hidden_block, script
@@ -121,7 +121,7 @@ class Report:
         tests = {}
         if len(self.evaluations) == 2:
             a, b = self.evaluations
-            tests = {name: compare(a, b, name, unit=unit, seed=seed) for name in dict.fromkeys((*a.slices, *b.slices))}
+            tests = compare_evaluations(a, b, unit=unit, seed=seed)
         return {
             "systems": self.systems,
             "types": list(self.types),
