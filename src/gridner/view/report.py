@@ -26,7 +26,7 @@ from gridner.scoring.matching import (
     word_counts,
 )
 from gridner.scoring.serialization import evaluation_json
-from gridner.scoring.significance import Unit, bootstrap
+from gridner.scoring.significance import Unit, bootstrap, compare_evaluations
 from gridner.text.sentences import sentences_of
 from gridner.view.draw import visible
 from gridner.view.html import asset, hidden_block, script
