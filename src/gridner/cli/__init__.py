@@ -11,6 +11,7 @@ import typer
 
 from gridner.cli import (
     convert,
+    distill,
     evaluate,
     experiment,
     export,
@@ -43,6 +44,7 @@ app.command("compare")(evaluate.compare)
 app.command("report")(report.report)
 app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
+app.command("distill")(distill.distill)
 app.command("tune")(tune.tune)
 app.command("experiment")(experiment.experiment)
 app.command("export")(export.export)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gridner.cli.printing import new_table, print_notes, print_table, slice_label
 from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import NoTextOption, OwnNamesOption, SettingsOption, TrainLexiconOption
 from gridner.cli.train_corpora import NO_DEV, corpus_paths
 from gridner.cli.train_progress import TrainingProgress
+from gridner.cli.train_scores import print_run_notes, print_scores
 from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
 from gridner.corpus.gazetteer import read_lexicon
 from gridner.corpus.held_out import DEV_SHARE
@@ -22,7 +21,6 @@ from gridner.errors import Notes, UsageError
 
 if TYPE_CHECKING:
     from gridner.corpus.splits import Part
-    from gridner.training import TrainingResult
 
 
 @reading_options(without=["texts"])
@@ -138,38 +136,10 @@ def train(
         )
     if not is_main_process():
         return
-    _print_scores(result)
-    _print_notes(result.notes)
+    print_scores(result)
+    print_run_notes(result.notes)
     if report:
         with sentence_progress("grids") as count_sentence:
             for written in result.write_reports(no_text=no_text, on_sentence=count_sentence):
                 typer.echo(str(written), err=True)
     typer.echo(f"the model is in {output}" if len(result.runs) == 1 else f"the models are in {output}", err=True)
-
-
-def _print_notes(notes_by_run: Mapping[str, Notes]) -> None:
-    """Print the notes of each run, or print them once if all runs have the same."""
-    if len({tuple((what, count) for what, count, _ in notes) for notes in notes_by_run.values()}) <= 1:
-        notes_by_run = {"": next(iter(notes_by_run.values()))}
-    for run, notes in notes_by_run.items():
-        print_notes(notes, run)
-
-
-def _print_scores(result: TrainingResult) -> None:
-    several = len(result.runs) > 1
-    for part, slices in result.scores.items():
-        if not slices:
-            continue
-        table = new_table(f"{part}, exact match", "P", "R", "F1", *(["runs"] if several else []))
-        for name, measures in slices.items():
-            table.add_row(
-                slice_label(name),
-                *(
-                    f"{100 * spread.mean:.2f}" + (f" ± {100 * spread.deviation:.2f}" if several else "")
-                    for spread in (measures["precision"], measures["recall"], measures["f1"])
-                ),
-                *([str(measures["f1"].runs)] if several else []),
-            )
-        print_table(
-            table, "mean ± standard deviation over the runs with such entities" if several else "one run, one seed"
-        )

@@ -128,12 +128,22 @@ class TrainConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DistillConfig:
+    """What a student learns from teachers; only for gridner distill."""
+
+    weight: Annotated[float, Range(0, 100, above=True)] = 1.0  # of an unlabelled cell; a cell of the corpus has 1
+    share: Annotated[float, Range(0, 0.95, above=True)] = 0.5  # of the sentences of a step that are unlabelled
+    temperature: Annotated[float, Range(0.1, 20)] = 1.0  # above 1, probabilities near 0 and 1 matter more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """All settings of a run."""
 
     model: ModelConfig = field(default_factory=ModelConfig)
     decoding: DecodingConfig = field(default_factory=DecodingConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
+    distill: DistillConfig = field(default_factory=DistillConfig)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as a TOML or JSON file has it."""

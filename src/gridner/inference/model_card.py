@@ -49,6 +49,8 @@ def card_of(checkpoint: Checkpoint) -> str:
     for name, about in training["data"].items():
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in about["types"].items())
         lines += ["", f"Entities of {name} by type: {kinds}."]
+    if training.get("distillation"):
+        lines += ["", "## Teachers", "", *_teachers(training["distillation"], checkpoint)]
     if checkpoint.groups:
         lines += ["", "## Where the types come from", "", *_origins(checkpoint)]
     if training.get("lexicon"):
@@ -94,6 +96,20 @@ def _made(training: Mapping[str, Any]) -> list[str]:
         lines += ["", "Then `gridner tune` chose thresholds, names and calibration on the dev documents listed here."]
     commands = [*([training["command"]] if "command" in training else []), *training.get("tuned", [])]
     return [*lines, *(["", "```sh", *commands, "```"] if commands else [])]
+
+
+def _teachers(about: Mapping[str, Any], checkpoint: Checkpoint) -> list[str]:
+    """What the model learned from beside the corpus; none of the text."""
+    weight, temperature = checkpoint.config.distill.weight, checkpoint.config.distill.temperature
+    return [
+        f"Beside the corpus, each step had {about['per_step']:,} of {about['sentences']:,} unlabelled sentences, with "
+        f"the mean tag probabilities of the teachers (weight {weight:g}, temperature {temperature:g}).",
+        "",
+        "| | name | SHA-256 |",
+        "|---|---|---|",
+        *(f"| teacher | {one['name']} | `{one['sha256'][:16]}` |" for one in about["teachers"]),
+        *(f"| text | {one['name']} | `{one['sha256'][:16]}` |" for one in about["text"]),
+    ]
 
 
 def _origins(checkpoint: Checkpoint) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gridner.files import reading
 from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 
 
@@ -19,7 +20,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "engine": ("ONNX Runtime" if checkpoint.exported else "torch") + ", int8" * checkpoint.int8,
         "files": f"{', '.join(checkpoint.network)}, {size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
-        "fingerprint": _fingerprint(folder),
+        "fingerprint": model_fingerprint(folder)[:16],
         "types": list(checkpoint.types),
         **(
             {"types by corpus": {group.name: ", ".join(group.types) for group in checkpoint.groups}}
@@ -45,6 +46,7 @@ def _dev_f1(scores: Mapping[str, Any]) -> dict[str, float]:
     return f1
 
 
-def _fingerprint(folder: Path) -> str:
+def model_fingerprint(folder: Path) -> str:
     """Return a hash of the manifest, which has the hashes of the other files."""
-    return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()[:16]
+    with reading(folder / MANIFEST):
+        return hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest()

@@ -1,4 +1,7 @@
-"""The paper's loss, cross-entropy for any number of tags per cell with the threshold y_0 = 0; W2NER's; candidates'."""
+"""The paper's loss, cross-entropy for any number of tags per cell with the threshold y_0 = 0; W2NER's; candidates'.
+
+Each has a soft form, against the probabilities of teachers instead of gold tags.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,52 @@ def one_label_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor 
     return functional.cross_entropy(y, labels, reduction="sum")
 
 
+def soft_cell_loss(scores: Tensor, log_odds: Tensor, lengths: Tensor, *, temperature: float) -> Tensor:
+    """The sum over the real cells of the loss against teachers' probabilities; divide it as for `cell_loss`.
+
+    Scores y are [B, n, n, labels]. `log_odds` z, of the same shape, are those of the teachers' probabilities; −∞ where
+    the probability was too small to be kept. With the temperature T, q = σ(z / T) and u = y / T, a tag has the loss
+
+        T² · (−q log σ(u) − (1 − q) log(1 − σ(u)))    where the teachers say something, least at y = z
+        −log(1 − σ(y))                                elsewhere, the paper's loss of one absent tag
+
+    T² keeps the size of the gradients, whatever the temperature is.
+    """
+    cells = _real_cells(scores, lengths)
+    y, z = scores[cells], log_odds[cells]
+    told = z > -torch.inf
+    u = y[told] / temperature
+    kept = functional.binary_cross_entropy_with_logits(u, torch.sigmoid(z[told] / temperature), reduction="sum")
+    return temperature**2 * kept + functional.softplus(y[~told]).sum()
+
+
+def soft_one_label_loss(
+    scores: Tensor, log_odds: Tensor, lengths: Tensor, *, temperature: float, known: Tensor
+) -> Tensor:
+    """The same for W2NER's softmax: scores are [B, n, n, labels + 1], the last for "none".
+
+    "None" has the log-odds 0, so the target of a cell is softmax(z / T, 0), and its loss T² times the cross-entropy of
+    softmax(y / T) with it. Where the teachers say nothing about a cell, the target is "none", at temperature 1.
+    `known` [groups, labels] are the labels of each group of types: each group has a softmax of its own.
+    """
+    cells = _real_cells(scores, lengths)
+    y, z = scores[cells], functional.pad(log_odds[cells], (0, 1))
+    total = scores.new_zeros(())
+    for group in known:
+        own = functional.pad(group, (0, 1), value=True)
+        mine, theirs = y[:, own], z[:, own]
+        told = (theirs[:, :-1] > -torch.inf).any(dim=-1, keepdim=True)
+        heat = torch.where(told, temperature, 1.0)
+        target = (theirs / heat).softmax(dim=-1)
+        total = total - (heat**2 * target * (mine / heat).log_softmax(dim=-1)).sum()
+    return total
+
+
 def word_loss(log_odds: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
-    """Return the sum over the real words of the cross-entropy of "part of an entity"; both tensors are [B, n]."""
+    """Return the sum over the real words of the cross-entropy of "part of an entity".
+
+    Both tensors are [B, n]; `gold` is boolean, or has the probabilities of teachers.
+    """
     real = torch.arange(log_odds.shape[1], device=log_odds.device) < lengths.unsqueeze(1)
     return functional.binary_cross_entropy_with_logits(log_odds[real], gold[real].to(log_odds.dtype), reduction="sum")
 

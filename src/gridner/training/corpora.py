@@ -115,6 +115,7 @@ def train_corpora(
     init: Path | None = None,
     lexicon: Lexicon | None = None,
     own_names: bool = False,
+    answers: Path | None = None,
     command: str = "",
     resume: bool = False,
     watcher: Callable[[str, TrainConfig, int], Watcher | None] = lambda *_: None,
@@ -122,7 +123,8 @@ def train_corpora(
 ) -> TrainingResult:
     """Train one model on one or several corpora, for each seed of the settings and each fold.
 
-    With `dev_share`, that share of the training documents of each corpus becomes its dev. `watcher` is called with
+    With `dev_share`, that share of the training documents of each corpus becomes its dev. `answers` is a file of
+    teachers' answers about unlabelled text (gridner.distillation), to learn from as well. `watcher` is called with
     the name of a run, its settings and the number of runs after it, and returns who watches the run.
     """
     if folds is not None and any(corpus.test is not None for corpus in corpora):
@@ -142,6 +144,7 @@ def train_corpora(
             init=init,
             lexicon=Lexicon() if lexicon is None else lexicon,
             own_names=own_names,
+            answers=answers,
             split=frozenset(["dev"] * (dev_share is not None) + ["test"] * (folds is not None)),
             command=command,
         )

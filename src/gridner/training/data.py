@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gridner.config import Config, DecodingConfig
 from gridner.corpus.coordinations import Coordinations
 from gridner.corpus.splits import Corpus
+from gridner.distillation.sparse_grid import SparseGrid
 from gridner.errors import Notes, UsageError
 from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.text.sentences import Mention, Sentence
@@ -24,6 +25,7 @@ class Example:
     words: EncodedSentence
     mentions: tuple[Mention, ...]
     group: int = 0  # of types, those of its corpus: what it can teach
+    answer: SparseGrid | None = None  # of teachers, about a sentence without gold mentions
 
     @property
     def cells(self) -> int:
@@ -37,10 +39,13 @@ def is_discontinuous(mention: Mention) -> bool:
 
 
 def gold_words(examples: Sequence[Example]) -> NDArray[np.bool_]:
-    """Return which words [B, n] are part of a mention."""
+    """Return which words [B, n] are part of a mention, or may be one, if teachers are asked."""
     words = np.zeros((len(examples), max(len(example.words.words) for example in examples)), dtype=np.bool_)
     for row, example in zip(words, examples, strict=True):
-        row[[word for mention in example.mentions for word in mention.words]] = True
+        if example.answer is not None:
+            row[example.answer.tagged_words] = True
+        else:
+            row[[word for mention in example.mentions for word in mention.words]] = True
     return words
 
 

@@ -22,6 +22,7 @@ from gridner.training.interruption import Stop, Stopped
 from gridner.training.objective import Objective
 from gridner.training.results import DevScores
 from gridner.training.snapshot import State, Training, load_state, save_best, save_state
+from gridner.training.unlabelled import Unlabelled
 
 WORTH_SAVING = 60.0  # seconds of training before a dev score
 
@@ -49,6 +50,7 @@ class Loop:
     model: Toe
     objective: Objective
     data: TrainingSet
+    unlabelled: Unlabelled | None  # sentences that teachers have answered
     config: TrainConfig
     seed: int
     identity: Mapping[str, Any]  # of the run: one with another is not gone on with
@@ -82,7 +84,10 @@ class Loop:
             while state.step < steps:
                 number = state.epoch * steps + state.step
                 _set_rates(prepared, self.config, number, steps * self.config.epochs)
-                loss, cells = self._step(model, prepared, batches[state.step], number)
+                examples = batches[state.step]
+                if self.unlabelled is not None:
+                    examples = [*examples, *self.unlabelled.step(number)]
+                loss, cells = self._step(model, prepared, examples, number)
                 state.step, state.loss, state.cells = state.step + 1, state.loss + loss, state.cells + cells
                 state.seconds = before + time.monotonic() - began
                 self.watcher.step(state, steps, loss / cells)
@@ -108,7 +113,7 @@ class Loop:
 
     def _step(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, examples: Sequence[Example], number: int
-    ) -> tuple[float, int]:
+    ) -> tuple[float, float]:
         """One step of the optimiser: the loss summed over all real cells, and their number.
 
         The loss is the mean over the real cells of the whole step, however it is split among micro-batches and
@@ -117,7 +122,7 @@ class Loop:
         accelerator = self.accelerator
         drawn = _draw(self.seed, number, accelerator.process_index)
         torch.manual_seed(drawn)
-        cells = sum(example.cells for example in examples)
+        cells = self.objective.weighted_cells(examples)
         own = sorted(examples, key=lambda example: example.cells)[
             accelerator.process_index :: accelerator.num_processes
         ]

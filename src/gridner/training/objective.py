@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from torch import Tensor, nn
 from gridner.config import Config
 from gridner.inference.batches import plan_encoder_batches
 from gridner.inference.word_pieces import PieceTokenizer
-from gridner.model.loss import cell_loss, one_label_loss, word_loss
+from gridner.model.loss import cell_loss, one_label_loss, soft_cell_loss, soft_one_label_loss, word_loss
 from gridner.model.toe import Batch, Output, Scored
 from gridner.tagging.tags import TagScheme
 from gridner.text.sentences import renumber
@@ -21,6 +22,8 @@ from gridner.training.data import Example, gold_words
 
 FEWER_CELLS = 4  # times, about, with candidates
 MOST_PIECES = 4096  # of a batch for the encoder, padding included
+
+Loss = Callable[[Scored, Sequence[Example], torch.device], Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Objective:
     def __call__(self, model: nn.Module, examples: Sequence[Example], device: torch.device) -> Tensor:
         """Return the sum of the loss over the real cells; a word's own loss, of the candidate head, is like a cell's.
 
+        Examples with teachers' answers have the soft loss, times `distill.weight`.
+
         Cells of words that are no candidates have no loss, nor have labels of groups that an example is not of.
         """
         plan = plan_encoder_batches([example.words.piece_count for example in examples], most=MOST_PIECES)
@@ -43,20 +48,71 @@ class Objective:
         settings = self.config.train
         output: Output = model(batches, golds, cells=settings.cells, every_round=settings.every_round)
         flat = [example for some in ordered for example in some]
-        loss = one_label_loss if self.config.model.architecture == "w2ner" else cell_loss
         total = torch.zeros((), device=device)
-        known = self.scheme.group_labels if len(self.scheme.groups) > 1 else None
         for grid in output.grids:
-            some = [flat[number] for number in grid.sentences]
-            gold = torch.from_numpy(self._gold(some, grid)).to(device)
-            own = None if known is None else torch.from_numpy(known[[one.group for one in some]]).to(device)
-            total = total + torch.stack([loss(scores.float(), gold, grid.counts, own) for scores in grid.scores]).mean()
+            for rows, loss in self._kinds([flat[number] for number in grid.sentences]):
+                total = total + loss(_some(grid, rows), [flat[grid.sentences[row]] for row in rows], device)
         if self.config.model.candidates:
             for some, batch, words, log_odds in zip(ordered, batches, golds, output.log_odds, strict=True):
-                groups = torch.tensor([one.group for one in some], device=device)
-                own_odds = log_odds[torch.arange(len(some), device=device), :, groups]  # [B, n]
-                total = total + word_loss(own_odds.float(), words, batch.lengths)
+                total = total + self._word_loss(some, batch, words, log_odds)
         return total
+
+    def weighted_cells(self, examples: Sequence[Example]) -> float:
+        """Return what the loss of examples is divided by: their cells, those of unlabelled sentences with their weight.
+
+        Together the loss of a step is (Σ gold cells + weight · Σ unlabelled cells) / (gold + weight · unlabelled).
+        """
+        return sum(
+            example.cells * (1 if example.answer is None else self.config.distill.weight) for example in examples
+        )
+
+    def _kinds(self, examples: Sequence[Example]) -> Iterator[tuple[list[int], Loss]]:
+        """Yield which examples have gold mentions, and which teachers' answers, with the loss of each kind."""
+        for with_answer, loss in ((False, self._gold_loss), (True, self._soft_loss)):
+            rows = [row for row, example in enumerate(examples) if (example.answer is not None) == with_answer]
+            if rows:
+                yield rows, loss
+
+    def _gold_loss(self, grid: Scored, examples: Sequence[Example], device: torch.device) -> Tensor:
+        loss = one_label_loss if self._one_label else cell_loss
+        gold = torch.from_numpy(self._gold(examples, grid)).to(device)
+        known = None
+        if len(self.scheme.groups) > 1:
+            known = torch.from_numpy(self.scheme.group_labels[[one.group for one in examples]]).to(device)
+        return torch.stack([loss(scores.float(), gold, grid.counts, known) for scores in grid.scores]).mean()
+
+    def _soft_loss(self, grid: Scored, examples: Sequence[Example], device: torch.device) -> Tensor:
+        settings = self.config.distill
+        log_odds = torch.from_numpy(self._log_odds(examples, grid)).to(device)
+        loss = partial(soft_cell_loss, temperature=settings.temperature)
+        if self._one_label:
+            known = torch.from_numpy(self.scheme.group_labels).to(device)
+            loss = partial(soft_one_label_loss, temperature=settings.temperature, known=known)
+        rounds = [loss(scores.float(), log_odds, grid.counts) for scores in grid.scores]
+        return settings.weight * torch.stack(rounds).mean()
+
+    def _word_loss(self, examples: Sequence[Example], batch: Batch, words: Tensor, log_odds: Tensor) -> Tensor:
+        """Return the loss of the candidate head [B, n, groups]: of the group of an example; for teachers, of all."""
+        total = log_odds.new_zeros(())
+        for rows, _ in self._kinds(examples):
+            odds, lengths = log_odds[rows].float(), batch.lengths[rows]
+            if examples[rows[0]].answer is None:
+                groups = torch.tensor([examples[row].group for row in rows], device=odds.device)
+                own = odds[torch.arange(len(rows), device=odds.device), :, groups]  # [B, n]
+                total = total + word_loss(own, words[rows], lengths)
+                continue
+            wanted = np.zeros(odds.shape, dtype=np.float32)
+            for row, target in zip(rows, wanted, strict=True):
+                answer = examples[row].answer
+                if answer is not None:
+                    target[: answer.words] = answer.word_probabilities(self.scheme.group_labels)
+            for group, target in enumerate(torch.from_numpy(wanted).to(odds.device).unbind(dim=-1)):
+                total = total + self.config.distill.weight * word_loss(odds[..., group], target, lengths)
+        return total
+
+    @property
+    def _one_label(self) -> bool:
+        return self.config.model.architecture == "w2ner"
 
     def parts(self, examples: Sequence[Example]) -> list[list[Example]]:
         """Split a step so that the memory holds it: the grids of a part have at most `train.cells` cells."""
@@ -82,3 +138,28 @@ class Objective:
             mentions = [renumber(mention, place) for mention in example.mentions]
             gold[row, : counts[row], : counts[row]] = self.scheme.encode(mentions, counts[row])
         return gold
+
+    def _log_odds(self, examples: Sequence[Example], grid: Scored) -> NDArray[np.float32]:
+        """Return the log-odds of the teachers' probabilities, likewise; −∞ where they say nothing."""
+        size = grid.positions.shape[1]
+        found = np.full((len(examples), size, size, len(self.scheme.labels)), -np.inf, dtype=np.float32)
+        positions, counts = grid.positions.cpu().numpy(), grid.counts.tolist()
+        for row, example in enumerate(examples):
+            answer = example.answer
+            if answer is None:
+                continue
+            place = np.full(answer.words, -1)
+            place[positions[row][: counts[row]]] = np.arange(counts[row])
+            subjects, objects, labels = place[answer.cells[:, 0]], place[answer.cells[:, 1]], answer.cells[:, 2]
+            there = (subjects >= 0) & (objects >= 0)
+            odds = np.log(answer.probabilities / (1 - answer.probabilities))
+            found[row, subjects[there], objects[there], labels[there]] = odds[there]
+        return found
+
+
+def _some(grid: Scored, rows: Sequence[int]) -> Scored:
+    """Return the grids of some of the sentences."""
+    if len(rows) == len(grid.sentences):
+        return grid
+    numbers = [grid.sentences[row] for row in rows]
+    return Scored(numbers, grid.scores[:, rows], grid.positions[rows], grid.counts[rows])

@@ -20,6 +20,7 @@ from accelerate import Accelerator, InitProcessGroupKwargs
 from gridner.config import TrainConfig
 from gridner.corpus.gazetteer import Lexicon, names_of
 from gridner.corpus.splits import Corpus
+from gridner.distillation.answer_file import AnswerInfo
 from gridner.errors import Notes, UsageError
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.model_card import versions
@@ -48,6 +49,7 @@ from gridner.training.task import (
     identity_of,
     prepare,
 )
+from gridner.training.unlabelled import Unlabelled
 
 PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
 
@@ -140,6 +142,11 @@ def _train(
     data = TrainingSet(task.corpora, pieces=start.pieces, config=config, notes=notes)
     if config.model.architecture == "w2ner":
         _note_lost_tags(data, scheme, notes)
+    unlabelled = None
+    if task.answers is not None:
+        unlabelled = Unlabelled(
+            AnswerInfo.read(task.answers), scheme=scheme, pieces=start.pieces, config=config, seed=seed, notes=notes
+        )
     folder = task.output / SNAPSHOT
     if accelerator.is_main_process:
         parameters = sum(parameter.numel() for parameter in start.model.parameters())
@@ -165,6 +172,7 @@ def _train(
         model=start.model,
         objective=Objective(config, scheme, start.pieces),
         data=data,
+        unlabelled=unlabelled,
         config=config.train,
         seed=seed,
         identity=identity,
@@ -196,6 +204,7 @@ def _train(
         "data": about,
         **({"weights": {corpus.name: corpus.weight for corpus in task.corpora}} if task.more else {}),
         "lexicon": trained.checkpoint.lexicon.about() if trained.checkpoint.lexicon else None,
+        **({"distillation": unlabelled.about()} if unlabelled is not None else {}),
     }
     done = finish(task, trained, state, facts, notes)
     accelerator.wait_for_everyone()

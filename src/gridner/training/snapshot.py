@@ -32,7 +32,7 @@ class State:
     epoch: int = 0  # whole ones that are behind
     step: int = 0  # within the epoch
     loss: float = 0.0  # sum over the cells of this epoch
-    cells: int = 0
+    cells: float = 0
     seconds: float = 0.0  # spent training, over all starts
     best: float = -1.0  # dev F1
     best_epoch: int = 0

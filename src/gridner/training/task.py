@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +16,12 @@ from typing import Any
 from gridner.config import Config
 from gridner.corpus.gazetteer import Lexicon
 from gridner.corpus.splits import Corpus, Part
+from gridner.distillation.answer_file import AnswerInfo
+from gridner.distillation.sparse_grid import check_same_types
 from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 from gridner.locking import only_process
-from gridner.tagging.tags import TagScheme, TypeGroup
+from gridner.tagging.tags import TagScheme, TagSet, TypeGroup
 from gridner.training.snapshot import differences
 
 SNAPSHOT, EPOCHS = "snapshot", "epochs"
@@ -45,6 +47,7 @@ class TrainingTask:
     own_names: bool = False  # those of train too
     split: frozenset[str] = frozenset()  # parts that gridner itself took from the training documents
     later: int = 0  # models that are to come after this one, for which there must be room
+    answers: Path | None = None  # of teachers about unlabelled text, which the model learns from as well
     command: str = ""
 
     @property
@@ -72,9 +75,14 @@ class TrainingTask:
     @property
     def scheme(self) -> TagScheme:
         """The tags of all types; those of each of several corpora are a group."""
-        types = sorted({name for corpus in self.corpora for name in corpus.train.types})
-        groups = tuple(TypeGroup(corpus.name, corpus.train.types) for corpus in self.corpora) if self.more else ()
-        return TagScheme(tuple(types), self.config.model.tags, groups)
+        return scheme_of(self.corpora, self.config.model.tags)
+
+
+def scheme_of(corpora: Sequence[Corpus], tags: TagSet) -> TagScheme:
+    """Return the tags of the types of corpora; those of each of several corpora are a group."""
+    types = sorted({name for corpus in corpora for name in corpus.train.types})
+    groups = tuple(TypeGroup(corpus.name, corpus.train.types) for corpus in corpora) if len(corpora) > 1 else ()
+    return TagScheme(tuple(types), tags, groups)
 
 
 def check_parts(task: TrainingTask, notes: Notes) -> None:
@@ -88,6 +96,10 @@ def check_parts(task: TrainingTask, notes: Notes) -> None:
     known = task.scheme.types
     if task.lexicon and not set(task.lexicon.types) & set(known):
         raise UsageError(f"lexicon: names of {', '.join(task.lexicon.types)}, expected some of {', '.join(known)}")
+    if task.answers is not None:
+        scheme = AnswerInfo.read(task.answers).scheme
+        if wrong := check_same_types(scheme, task.scheme, where=str(task.answers), owner="the training corpus"):
+            raise UsageError(wrong)
     texts = {document.text for corpus in task.corpora for document in corpus.train.documents}
     for name, corpus, part in task.each_part("dev", "test"):
         own, kind = corpus.train.types, name.partition("-")[0]
@@ -128,6 +140,10 @@ def identity_of(task: TrainingTask, seed: int, about: Mapping[str, Any]) -> dict
     for name in ("seeds", "snapshot_minutes", "keep_epochs", "cells"):
         del settings["train"][name]
     data = {name: part["sha256"] for name, part in about.items()}
+    if task.answers is not None:
+        data["answers"] = AnswerInfo.read(task.answers).sha256
+    else:
+        del settings["distill"]
     init = None
     if task.init is not None and (task.init / MANIFEST).is_file():
         init = hashlib.sha256((task.init / MANIFEST).read_bytes()).hexdigest()

@@ -1,0 +1,223 @@
+"""gridner distill"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gridner.cli.printing import print_notes
+from gridner.cli.progress import sentence_progress
+from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import SettingsOption
+from gridner.cli.train_corpora import corpus_paths
+from gridner.cli.train_progress import TrainingProgress
+from gridner.cli.train_scores import print_run_notes, print_scores
+from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
+from gridner.corpus.held_out import DEV_SHARE
+from gridner.errors import Notes, OutputError, UsageError, plural
+
+if TYPE_CHECKING:
+    from gridner.corpus.splits import Part
+    from gridner.distillation.answer_file import AnswerInfo
+    from gridner.tagging.tags import TagScheme
+    from gridner.text.sentences import Sentence
+
+
+@reading_options(without=["texts"])
+def distill(
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEACHER… CONFIG", help="gridner models, and the settings of the student as for gridner train."
+        ),
+    ],
+    *,
+    reading: ReadingOptions,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text", help="Unlabelled text, one sentence or document per line; a file or folder, repeatable."
+        ),
+    ] = None,
+    train: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--train", metavar="[NAME=]PATH", help="The training corpus of the student, as for gridner train."
+        ),
+    ] = None,
+    dev: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--dev", metavar="[NAME=]PATH", help="The corpus to choose on, or a share to hold out, or none; likewise."
+        ),
+    ] = None,
+    test: Annotated[
+        list[str] | None, typer.Option("--test", metavar="[NAME=]PATH", help="A corpus to score once, in the end.")
+    ] = None,
+    weight: Annotated[
+        list[float] | None, typer.Option("--weight", help="How often an epoch sees a corpus, for each --train.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A new folder for the student.")] = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Where the teachers' answers are or will be (default: OUTPUT.answers.jsonl). It contains the text.",
+        ),
+    ] = None,
+    only_answers: Annotated[
+        bool, typer.Option("--only-answers", help="Ask the teachers and stop: no CONFIG, no training.")
+    ] = False,
+    least: Annotated[
+        float, typer.Option(min=0.0001, max=0.5, help="Keep probabilities of the teachers that are at least this.")
+    ] = 0.01,
+    text_share: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Use about this share of the text's sentences.")
+    ] = 1.0,
+    settings: SettingsOption = None,
+    seeds: Annotated[str | None, typer.Option("--seeds", help="Train once with each, such as 1,2,3.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
+) -> None:
+    """Train a student on a corpus and on what teachers say about unlabelled text.
+
+    gridner asks the teachers once about each sentence and keeps the mean of their tag probabilities in a file. If it is
+    interrupted, run the command again. The student then learns from the corpus and from the file; the settings are
+    distill.weight, distill.share and distill.temperature.
+
+    Examples:
+
+        gridner distill large craft --text notes.txt --train corpus/train --dev corpus/dev --output small
+
+        gridner distill seed-1 seed-2 seed-3 craft --text notes/ --train corpus/train --dev corpus/dev --output one
+
+        gridner distill large --text notes.txt --answers answers.jsonl --only-answers
+
+        gridner distill craft --answers answers.jsonl --train corpus/train --dev corpus/dev --output small
+
+    """
+    from gridner.config import read_config
+
+    if only_answers:
+        if answers is None or not text:
+            raise UsageError("--only-answers without --text or --answers; give both")
+        if train or output is not None:
+            raise UsageError("--only-answers with --train or --output; leave them out, or leave out --only-answers")
+        ask(answers, given, text, reading.format, least=least, share=text_share)
+        typer.echo(f"the answers are in {answers}", err=True)
+        return
+    *teachers, config = given
+    if not train or output is None:
+        raise UsageError("no --train or no --output; give both, or --only-answers to ask the teachers alone")
+    paths = corpus_paths(train, dev or (), test or (), weight or (), default_share=DEV_SHARE)
+    chosen = read_config(config, [*(settings or []), *([f"train.seeds=[{seeds}]"] if seeds is not None else [])])
+    prepare_training()
+    from gridner.corpus.splits import part_of
+    from gridner.training import train_corpora
+    from gridner.training.task import scheme_of
+
+    if output.is_dir() and any(output.iterdir()) and not resume:
+        raise OutputError(f"{output}: exists and is not empty; choose a new folder, or resume a run with --resume")
+    notes = Notes()
+    every_document = replace(reading, ids=None, except_ids=None)
+
+    def read_part(path: Path, name: str) -> Part:
+        options = reading if name.startswith("train") else every_document
+        return part_of(options.documents(path, notes, activity="read"), notes=notes, name=name)
+
+    corpora = paths.read(read_part)
+    file = answers if answers is not None else output.with_name(f"{output.name}.answers.jsonl")
+    with exit_when_interrupted(resume=resume):
+        scheme = scheme_of(corpora, chosen.model.tags)
+        ask(file, teachers, text or [], "auto", least=least, share=text_share, student=scheme)
+        with TrainingProgress(resume=resume, quiet=not is_main_process()) as progress:
+            result = train_corpora(
+                chosen,
+                corpora,
+                output=output,
+                dev_share=paths.dev_share,
+                answers=file,
+                command=command_line(),
+                resume=resume,
+                watcher=progress.watch,
+                notes=notes,
+            )
+    if is_main_process():
+        print_scores(result)
+        print_run_notes(result.notes)
+        typer.echo(f"the model is in {output}" if len(result.runs) == 1 else f"the models are in {output}", err=True)
+
+
+def ask(
+    path: Path,
+    teachers: Sequence[str],
+    texts: Sequence[str],
+    format: str,
+    *,
+    least: float,
+    share: float,
+    student: TagScheme | None = None,
+) -> None:
+    """Have a file of answers: one that is there must be of these teachers and texts; otherwise it is made."""
+    from gridner.distillation.answer_file import AnswerInfo, header_of
+    from gridner.distillation.collecting import chosen_share, collect_answers
+    from gridner.distillation.sparse_grid import check_same_types
+    from gridner.distillation.teachers import Teachers
+    from gridner.documents import Document
+    from gridner.pretraining.text import fingerprint, lines_of, sources_of
+    from gridner.text.sentences import stream_sentences
+
+    sources = sources_of(texts, format)
+    about = [fingerprint(source) for source in sources]
+    if path.exists():
+        _check_same(AnswerInfo.read(path), teachers, about)
+        return
+    if not teachers or not sources:
+        missing = "--text" if teachers else "teachers"
+        raise UsageError(f"{path}: not found, and no {missing} given to make it; give a file that exists, or {missing}")
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        raise UsageError(f"{path}: not found; with several processes, make it first with --only-answers")
+    loaded = Teachers.load([Path(name) for name in teachers])
+    for name, recognizer in zip(teachers, loaded.recognizers, strict=True):
+        if student is not None:
+            wrong = check_same_types(recognizer.scheme, student, where=name, owner="the training corpus")
+            if wrong is not None:
+                raise UsageError(wrong)
+    notes = Notes()
+
+    def sentences() -> Iterator[Sentence]:
+        for source in sources:
+            for number, line in enumerate(lines_of(source, notes), start=1):
+                yield from stream_sentences(Document(f"{source.path.name}:{number}", line))
+
+    names = ", ".join(source.path.name for source in sources)
+    typer.echo(f"asking {plural(len(teachers), 'teacher')} about {names}", err=True)
+    header = header_of(loaded.scheme, least=least, share=share, text=about, teachers=loaded.fingerprints)
+    with sentence_progress("teachers") as each:
+        collect_answers(path, header, chosen_share(sentences(), share), loaded, notes=notes, each=each)
+    print_notes(notes)
+
+
+def _check_same(info: AnswerInfo, teachers: Sequence[str], texts: Sequence[dict[str, object]]) -> None:
+    """Refuse answers of other teachers, or about other text, than those that are given."""
+    from gridner.inference.model_info import model_fingerprint
+
+    found = {text["sha256"] for text in info.header["text"]}
+    for text in texts:
+        if text["sha256"] not in found:
+            raise UsageError(f"{info.path}: answers about other text than {text['name']}; choose another --answers")
+    if texts and len(texts) != len(found):
+        raise UsageError(f"{info.path}: answers about {plural(len(found), 'text')}, not {len(texts)}; give the same")
+    asked = {teacher["sha256"] for teacher in info.header["teachers"]}
+    for name in teachers:
+        if model_fingerprint(Path(name)) not in asked:
+            raise UsageError(f"{info.path}: answers of other teachers than {name}; choose another --answers")
+    if teachers and len(set(teachers)) != len(asked):
+        raise UsageError(
+            f"{info.path}: answers of {plural(len(asked), 'teacher')}, not {len(teachers)}; choose another --answers"
+        )

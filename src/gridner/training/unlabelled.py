@@ -1,0 +1,83 @@
+"""Sentences that teachers have answered, as examples of a student's training steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridner.config import Config
+from gridner.distillation.answer_file import Answer, AnswerFile, AnswerInfo
+from gridner.distillation.sparse_grid import LabelMap
+from gridner.errors import Notes, UsageError
+from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
+from gridner.tagging.tags import TagScheme
+from gridner.training.data import Example
+
+TOO_LONG = "unlabelled sentence longer than a window of the student, left out"
+
+
+class Unlabelled:
+    """The unlabelled sentences of each step, read from the file of answers when the step needs them.
+
+    They come in passes: none comes again before all others have come. Which ones a step has follows from the seed and
+    the number of the step, so that a resumed run has the same.
+    """
+
+    def __init__(
+        self, info: AnswerInfo, *, scheme: TagScheme, pieces: PieceTokenizer, config: Config, seed: int, notes: Notes
+    ) -> None:
+        self.pieces = pieces
+        self.decoding = config.decoding
+        self.seed = seed
+        share = config.distill.share
+        self.per_step = max(1, round(config.train.batch_size * share / (1 - share)))
+        self.labels = LabelMap.between(info.scheme, scheme)
+
+        def wanted(answer: Answer, where: str) -> bool:
+            fits = self._fits(answer)
+            if not fits:
+                notes.add(TOO_LONG, where)
+            return fits
+
+        self.answers = AnswerFile(info, wanted=wanted)
+        if not len(self.answers):
+            raise UsageError(f"{info.path}: no sentence that fits into a window of the student; expected some")
+        self._pass, self._order = -1, np.empty(0, dtype=np.int64)
+
+    def about(self) -> dict[str, Any]:
+        """Return what the model's card says: teachers and texts by name and hash."""
+        info = self.answers.info
+        header = {name: info.header[name] for name in ("text", "teachers", "least", "share")}
+        return {**header, "sentences": len(self.answers), "per_step": self.per_step, "sha256": info.sha256}
+
+    def step(self, number: int) -> list[Example]:
+        """Return the examples of a step, counted over the whole run."""
+        first = number * self.per_step
+        return [self._example(self._place(place)) for place in range(first, first + self.per_step)]
+
+    def _place(self, place: int) -> int:
+        passes, inside = divmod(place, len(self.answers))
+        if passes != self._pass:
+            self._pass, self._order = passes, self._shuffled(passes)
+        return int(self._order[inside])
+
+    def _shuffled(self, passes: int) -> NDArray[np.int64]:
+        return np.random.default_rng([self.seed, passes]).permutation(len(self.answers))
+
+    def _example(self, number: int) -> Example:
+        answer = self.answers[number]
+        return Example(self._encoded(answer), (), answer=self.labels.sparse(answer.grid))
+
+    def _encoded(self, answer: Answer) -> EncodedSentence:
+        return self.pieces.encode([answer.words])[0]
+
+    def _fits(self, answer: Answer) -> bool:
+        """Whether a sentence is one window; one of fewer bytes than an encoder takes pieces surely is."""
+        if len(answer.words) > self.decoding.max_words:
+            return False
+        frame = self.pieces.encode([["a"]])[0].piece_count
+        if sum(len(word.encode("utf-8", "surrogatepass")) for word in answer.words) + frame <= self.pieces.max_pieces:
+            return True
+        return self._encoded(answer).piece_count <= self.pieces.max_pieces
