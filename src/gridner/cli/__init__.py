@@ -16,6 +16,8 @@ from gridner.cli import (
     experiment,
     export,
     info,
+    learn,
+    next_texts,
     predict,
     pretrain,
     report,
@@ -46,6 +48,8 @@ app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
 app.command("distill")(distill.distill)
 app.command("tune")(tune.tune)
+app.command("learn")(learn.learn)
+app.command("next")(next_texts.next_texts)
 app.command("experiment")(experiment.experiment)
 app.command("export")(export.export)
 app.command("serve")(serve.serve)

@@ -172,6 +172,14 @@ def read_config(source: str | Path, settings: Iterable[str] = ()) -> Config:
     return config_from(data, str(source))
 
 
+def with_settings(config: Config, settings: Iterable[str], where: str) -> Config:
+    """Return a configuration changed by `section.key=value`."""
+    data = config.to_dict()
+    for setting in settings:
+        _apply(data, setting)
+    return config_from(data, where)
+
+
 def config_from(data: Mapping[str, Any], where: str) -> Config:
     """A configuration from plain data. Everything that is wrong is in one message."""
     problems: list[str] = []

@@ -19,11 +19,13 @@ class Part:
 
     documents: tuple[Document, ...]
     sentences: tuple[Sentence, ...]
+    also_annotated: tuple[str, ...] = ()  # types that were looked for, though there may be no entity of them
 
     @property
     def types(self) -> tuple[str, ...]:
         """The entity types, sorted."""
-        return tuple(sorted({entity.type for document in self.documents for entity in document.entities}))
+        found = {entity.type for document in self.documents for entity in document.entities}
+        return tuple(sorted(found | set(self.also_annotated)))
 
     def about(self) -> dict[str, object]:
         """Counts and a hash, without any text: what a model card may say."""

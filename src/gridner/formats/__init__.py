@@ -220,6 +220,8 @@ def _by_name(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix == ".xmi":
         return "cas"
+    if suffix == ".json" and labelstudio.looks_like(path):
+        return "labelstudio"
     return "brat" if suffix in (".ann", ".txt") else _to_write(path)
 
 

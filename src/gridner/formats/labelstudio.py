@@ -51,12 +51,41 @@ def read(source: Source) -> Iterator[Document]:
                     data = task.get("data") if isinstance(task, dict) else None
                     if not isinstance(data, dict) or not isinstance(data.get("text"), str):
                         raise FormatError(f"{where}: {shorten(task)}, expected an object with 'data' that has a 'text'")
-                    own = [one for one in (data.get("id"), task.get("id")) if one not in (None, "")]
-                    document_id = str(own[0]) if own else f"{prefix}{number}"
+                    document_id = _document_id(task, f"{prefix}{number}")
                     if source.wants(document_id):
                         source.once(document_id, where)
                         check_not_empty(data["text"], where)
                         yield Document(document_id, data["text"], tuple(_entities(task, data["text"], where, source)))
+
+
+def looks_like(path: Path) -> bool:
+    """Return whether the first record of a file is a task."""
+    try:
+        first = next(iter(items(path)), None)
+    except (FormatError, OSError):
+        return False
+    return isinstance(first, dict) and isinstance(first.get("data"), dict)
+
+
+def annotated_ids(path: Path) -> set[str]:
+    """Return the ids of the documents that somebody has annotated. Records that cannot be read are left out."""
+    found = set()
+    source = Source(path, lenient=True)
+    for file, prefix in numbered_files(source, (".json", ".jsonl")):
+        with source.record(str(file)):
+            for number, task in enumerate(items(file), start=1):
+                annotations = task.get("annotations") if isinstance(task, dict) else None
+                done = [one for one in annotations or () if isinstance(one, dict) and not one.get("was_cancelled")]
+                if done:
+                    found.add(_document_id(task, f"{prefix}{number}"))
+    return found
+
+
+def _document_id(task: dict[str, Any], otherwise: str) -> str:
+    """The id in the data of a task, else its own."""
+    data = task.get("data")
+    own = [data.get("id") if isinstance(data, dict) else None, task.get("id")]
+    return next((str(one) for one in own if one not in (None, "")), otherwise)
 
 
 def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> Iterator[Entity]:
