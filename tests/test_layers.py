@@ -31,7 +31,7 @@ INSIDE = {
     "model": "trained build portable toe language_model * dropout",
     "view": "report_file report html terminal *",
     "inference": "candidate_oracle selection prediction_files parallel tune_model tuning part_evaluation loading "
-    "model_card model_info recognizer cached_engine onnx_engine checkpoint engine *",
+    "model_card model_info recognizer cached_engine onnx_engine checkpoint engine about *",
     "corpus": "held_out * splits",
     "config": "*",
     "formats": "__init__ suggestions preannotate share biocjson * knowtator folders _support",

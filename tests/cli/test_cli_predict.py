@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -249,9 +250,44 @@ def test_info_says_what_a_model_is(exported: Path) -> None:
     done = gridner("info", exported, "--json")
     facts = json.loads(done.stdout)
     assert facts["model"]["engine"] == "ONNX Runtime"
-    assert facts["model"]["types"] == ["Drug", "Sign"]
+    assert [one["name"] for one in facts["model"]["types"]] == ["Drug", "Sign"]
     assert facts["versions"]["gridner"]
     plain = gridner("info", exported)
-    assert "types: Drug, Sign" in plain.stdout
+    assert "types:\n  Drug\n  Sign\n" in plain.stdout
     assert gridner("info").returncode == 0
     assert gridner("info", "nowhere").returncode == 2
+
+
+def test_when_nothing_is_found_it_says_what_was_looked_for(exported: Path, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(exported, tmp_path / "model"))
+    (tmp_path / "about.toml").write_text("[types.Sign]\ndescription = 'what a nurse sees'\nexample = 'pain'")
+    assert gridner("describe", model, tmp_path / "about.toml").returncode == 0
+    nothing = ("predict", "Nothing here.", "--model", model, "--threshold", 1)
+    drawn = gridner(*nothing)
+    assert drawn.returncode == 0, drawn.stderr
+    assert drawn.stderr.splitlines() == [
+        "no entities found; gridner looked for",
+        "  Drug",
+        "  Sign: what a nurse sees, such as “pain”",
+    ]
+    assert "looked for\n  Drug\n" in gridner(*nothing, "--types", "Drug").stderr
+    assert "looked for" not in gridner("predict", "Pain in left arm.", "--model", model).stderr
+    (data,) = lines(gridner(*nothing, "--json"))
+    looked_for = {"Drug": {"description": "", "example": ""}} | {
+        "Sign": {"description": "what a nurse sees", "example": "pain"}
+    }
+    assert data["meta"] == {"looked_for": looked_for}
+
+
+def test_a_model_is_described(exported: Path, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(exported, tmp_path / "model"))
+    form = gridner("describe", model)
+    filled = form.stdout.replace('language = ""', 'language = "en"')
+    (tmp_path / "about.toml").write_text(filled, encoding="utf-8")
+    assert "2 of 2 types described" in gridner("describe", model, tmp_path / "about.toml").stderr
+    assert gridner("describe", model).stdout == filled
+    assert "language: en" in gridner("info", model).stdout
+    (tmp_path / "about.toml").write_text("[types.Cell]")
+    done = gridner("describe", model, tmp_path / "about.toml")
+    assert done.returncode == 2
+    assert "about.toml: type 'Cell', expected those of the model: Drug, Sign" in done.stderr

@@ -19,7 +19,9 @@ def test_it_says_where_it_is_and_answers_what_it_has_before_it_ends() -> None:
     with served() as (process, address), ThreadPoolExecutor() as pool:
         with httpx.Client(base_url=address, timeout=60) as client:
             assert client.get("/readyz").json() == {"status": "ready"}
-            assert client.get("/v1/models").json()["models"][0]["types"] == ["BiologicalProcess", "Cell", "Disease"]
+            (model,) = client.get("/v1/models").json()["models"]
+            assert [one["name"] for one in model["types"]] == ["BiologicalProcess", "Cell", "Disease"]
+            assert all(one["description"] and one["example"] for one in model["types"])
         long = pool.submit(httpx.post, f"{address}/v1/recognize", json={"text": TEXT * 60}, timeout=60)
         while "gridner_queue_requests 1.0" not in httpx.get(f"{address}/metrics").text:
             pass

@@ -183,7 +183,8 @@ def test_several_corpora_give_one_model_with_a_table_each(corpus: Path, tmp_path
     write(drugs, tmp_path / "drugs" / "train")
     trains = ["--train", f"signs={corpus}", "--train", tmp_path / "drugs" / "train", "--weight", 1, "--weight", 0.5]
     options = ["tiny", *trains, "--dev", "0.3", "--test", f"signs={corpus}", "--output", tmp_path / "m", *SMALL]
-    done = gridner("train", *options, "--report")
+    (tmp_path / "about.toml").write_text("[types.Sign]\ndescription = 'what a nurse sees'")
+    done = gridner("train", *options, "--report", "--about", tmp_path / "about.toml")
     assert done.returncode == 0, done.stderr
     for part in ("dev-signs", "dev-drugs", "test-signs"):
         assert f"{part}, exact match" in done.stdout
@@ -191,7 +192,7 @@ def test_several_corpora_give_one_model_with_a_table_each(corpus: Path, tmp_path
     assert len((tmp_path / "m" / "dev-drugs.ids").read_text().splitlines()) == 2
     assert "m on dev-drugs" in (tmp_path / "m" / "report-drugs.html").read_text()
     info = gridner("info", tmp_path / "m")
-    assert "types by corpus: signs = Sign, drugs = Drug" in info.stdout
+    assert "types:\n  Drug (drugs)\n  Sign: what a nurse sees (signs)\n" in info.stdout
     folds = gridner("train", "tiny", *trains, "--folds", "2", "--output", tmp_path / "f", *SMALL)
     assert folds.returncode == 0, folds.stderr
     assert "test-drugs, exact match" in folds.stdout

@@ -112,7 +112,7 @@ def check_command(text: str) -> None:
         assert set(names.split(",")) <= set(extras), text
     for path in re.findall(r"\b(?:deploy|benchmarks)/\S+|constraints\.txt", text):
         assert (ROOT / path).is_file(), text
-    for part in re.findall(r"\bgridner ((?:info|[a-z]+ )[^|;#\n]*)", text):
+    for part in re.findall(r"\bgridner ((?:info|[a-z]+ )[^|;#>\n]*)", text):
         arguments = shlex.split(part.replace("…", "x"), comments=True)
         group = typer.main.get_command(app)
         context = group.make_context("gridner", list(arguments))

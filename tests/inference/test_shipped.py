@@ -43,6 +43,13 @@ def test_it_is_small_and_in_8_bits() -> None:
     assert checkpoint.types == ("BiologicalProcess", "Cell", "Disease")
 
 
+def test_it_says_what_its_types_mean() -> None:
+    checkpoint, _ = read_checkpoint(SHIPPED)
+    about = checkpoint.about
+    assert all((about.description, about.language, about.license))
+    assert all(one.description and one.example and one.corpus for one in checkpoint.described_types)
+
+
 def test_it_finds_entities_in_pieces(recognizer: Recognizer) -> None:
     assert found(recognizer(TEXTS[0])) >= {("Cell", ("rod", "photoreceptors")), ("Cell", ("cone photoreceptors",))}
     assert found(recognizer(TEXTS[1])) >= {

@@ -11,6 +11,7 @@ import typer
 
 from gridner.cli import (
     convert,
+    describe,
     distill,
     evaluate,
     experiment,
@@ -54,6 +55,7 @@ app.command("experiment")(experiment.experiment)
 app.command("export")(export.export)
 app.command("serve")(serve.serve)
 app.command("info")(info.info)
+app.command("describe")(describe.describe)
 
 
 def _version(asked: bool) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from gridner.cli.printing import print_notes
 from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.shared_options import AboutOption
 from gridner.errors import Notes, UsageError, needs
 from gridner.text.sentences import stream_sentences
 
@@ -26,6 +27,7 @@ def export(
         Path | None,
         typer.Option("--sample", help="With --int8: some hundred sentences or more, as the model will see them."),
     ] = None,
+    about: AboutOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the exported model if there is one.")] = False,
 ) -> None:
     """Export a model to ONNX: the whole network in one file, for prediction without torch.
@@ -40,6 +42,8 @@ def export(
 
     """
     from gridner.files import check_output
+    from gridner.inference.about import read_about
+    from gridner.inference.model_card import described
 
     if int8 != (sample is not None):
         raise UsageError("--int8 and --sample go together, expected both: the scales of 8 bits suit the sample")
@@ -58,6 +62,10 @@ def export(
             for sentence in stream_sentences(document)
         ]
         print_notes(notes)
-    write_exported(TrainedModel.load(model), output, sample=sentences)
+    trained = TrainedModel.load(model)
+    if about is not None:
+        words = read_about(about, trained.checkpoint.types)
+        trained.checkpoint, trained.card = described(trained.checkpoint, trained.card, words)
+    write_exported(trained, output, sample=sentences)
     size = sum(path.stat().st_size for path in output.iterdir())
     typer.echo(f"{output}: {size / 2**20:,.0f} MB", err=True)

@@ -50,7 +50,16 @@ def info(
     print(f"Python {facts['python']} on {facts['system']}")
     print(", ".join(f"{name} {found or 'not installed'}" for name, found in facts["versions"].items()))
     for key, value in facts["model"].items():
-        print(f"{key}: {_said(value)}")
+        if key == "types":
+            print("types:", *(_type_line(one) for one in value), sep="\n  ")
+        else:
+            print(f"{key}: {_said(value)}")
+
+
+def _type_line(one: dict[str, str]) -> str:
+    from gridner.inference.about import TypeAbout
+
+    return f"{TypeAbout(**one)}" + (f" ({one['corpus']})" if one["corpus"] else "")
 
 
 def _said(value: Any) -> str:

@@ -20,6 +20,7 @@ from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
 if TYPE_CHECKING:
+    from gridner.inference.parallel import PredictionTask
     from gridner.inference.resumable import PartialPredictions
 
 DOCUMENT_SELECTION = (
@@ -169,17 +170,30 @@ def predict(
         from gridner.formats.jsonl import to_json
 
         for _, predicted in predict_local(documents):
-            print_json_line(to_json(predicted), flush=from_stdin)
+            shown = _with_types_looked_for(predicted, task) if as_json and not predicted.entities else predicted
+            print_json_line(to_json(shown), flush=from_stdin)
     else:
         from rich.console import Console
 
         from gridner.view.terminal import print_document
 
         console = Console(highlight=False)
+        found = 0
         for _, predicted in predict_local(documents):
             print_document(predicted, console)
+            found += len(predicted.entities)
+        if not found:
+            typer.echo("no entities found; gridner looked for", err=True)
+            for one in task.types_looked_for():
+                typer.echo(f"  {one}", err=True)
     reading_notes.merge(notes)
     print_notes(reading_notes)
+
+
+def _with_types_looked_for(document: Document, task: PredictionTask) -> Document:
+    """Return a document with the types that gridner looked for in its meta."""
+    types = {one.name: {"description": one.description, "example": one.example} for one in task.types_looked_for()}
+    return replace(document, meta={**document.meta, "looked_for": types})
 
 
 def _check_options(

@@ -41,6 +41,10 @@ FlatOption = Annotated[
 MaxGapOption = Annotated[
     int | None, typer.Option("--max-gap", min=0, help="Drop entities with a gap of more words than this.")
 ]
+AboutOption = Annotated[
+    Path | None,
+    typer.Option("--about", metavar="FILE", help="TOML file that says what the types mean (see gridner describe)."),
+]
 NoTextOption = Annotated[
     bool, typer.Option("--no-text", help="Leave source text and document ids out of the report, to share it.")
 ]

@@ -10,7 +10,7 @@ import typer
 
 from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import ReadingOptions, reading_options
-from gridner.cli.shared_options import NoTextOption, OwnNamesOption, SettingsOption, TrainLexiconOption
+from gridner.cli.shared_options import AboutOption, NoTextOption, OwnNamesOption, SettingsOption, TrainLexiconOption
 from gridner.cli.train_corpora import NO_DEV, corpus_paths
 from gridner.cli.train_progress import TrainingProgress
 from gridner.cli.train_scores import print_run_notes, print_scores
@@ -65,6 +65,7 @@ def train(
     ] = None,
     lexicon: TrainLexiconOption = None,
     own_names: OwnNamesOption = False,
+    about: AboutOption = None,
     report: Annotated[
         bool, typer.Option("--report", help="Write an HTML report on dev, with grids, into the folder of each model.")
     ] = False,
@@ -106,6 +107,7 @@ def train(
     chosen = read_config(config, changes)
     prepare_training()
     from gridner.corpus.splits import part_of
+    from gridner.inference.about import read_about
     from gridner.training import train_corpora
 
     notes = Notes()
@@ -116,6 +118,8 @@ def train(
         return part_of(options.documents(path, notes, activity="read"), notes=notes, name=name)
 
     corpora = paths.read(read_part)
+    types = sorted({name for corpus in corpora for name in corpus.train.types})
+    description = read_about(about, types) if about is not None else None
     with (
         exit_when_interrupted(resume=resume),
         TrainingProgress(resume=resume, quiet=not is_main_process()) as progress,
@@ -129,6 +133,7 @@ def train(
             init=init,
             lexicon=read_lexicon(lexicon) if lexicon is not None else None,
             own_names=own_names,
+            about=description,
             command=command_line(),
             resume=resume,
             watcher=progress.watch,

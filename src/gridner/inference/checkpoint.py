@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from tokenizers import Tokenizer
 from gridner.config import Config, config_from
 from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import FormatError, OutputError, UsageError
+from gridner.files import write_text, write_whole
+from gridner.inference.about import ModelAbout, TypeAbout, about_from
 from gridner.inference.calibration import Calibration
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.tagging.tags import TagScheme, TypeGroup
@@ -50,6 +53,12 @@ class Checkpoint:
     int8: bool = False  # an exported network with 8-bit weights
     lexicon: Lexicon = field(default_factory=Lexicon)
     groups: tuple[TypeGroup, ...] = ()  # of types, named after the corpora that annotate them; empty: one group
+    about: ModelAbout = field(default_factory=ModelAbout)  # what it is for, in words
+
+    @property
+    def described_types(self) -> tuple[TypeAbout, ...]:
+        """All types with what they mean."""
+        return _described(self.types, self.groups, self.about)
 
     @property
     def network(self) -> tuple[str, ...]:
@@ -92,6 +101,7 @@ def write_checkpoint(
             "gridner": checkpoint.version,
             "types": list(checkpoint.types),
             **({"groups": [asdict(group) for group in checkpoint.groups]} if checkpoint.groups else {}),
+            **({"about": checkpoint.about.to_dict()} if checkpoint.about != ModelAbout() else {}),
             "max_pieces": checkpoint.max_pieces,
             "config": checkpoint.config.to_dict(),
             "language_model": dict(checkpoint.language_model),
@@ -130,6 +140,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, PieceTokenizer]:
         config=config_from(manifest["config"], f"{where}, written by gridner {manifest['gridner']}"),
         types=tuple(manifest["types"]),
         groups=_groups(manifest, where),
+        about=_about(manifest, where),
         language_model=manifest["language_model"],
         max_pieces=manifest["max_pieces"],
         training=manifest.get("training", {}),
@@ -203,6 +214,39 @@ def _groups(manifest: Mapping[str, Any], where: str) -> tuple[TypeGroup, ...]:
         return TagScheme(tuple(manifest["types"]), groups=groups).groups if groups else ()
     except (TypeError, KeyError, UsageError) as error:
         raise FormatError(f"{where}: groups are {manifest.get('groups')!r:.80} ({error!s:.120})") from None
+
+
+def _about(manifest: Mapping[str, Any], where: str) -> ModelAbout:
+    """Return what the manifest says about the model and its types in words."""
+    try:
+        return about_from(manifest.get("about", {}), f"{where}: about", manifest["types"])
+    except UsageError as error:
+        raise FormatError(str(error)) from None
+
+
+def _described(types: Sequence[str], groups: Sequence[TypeGroup], about: ModelAbout) -> tuple[TypeAbout, ...]:
+    """Return what the types mean. Where no corpus is named, it is that of the type's groups."""
+
+    def corpora(name: str) -> str:
+        return ", ".join(group.name for group in groups if name in group.types)
+
+    return tuple(replace(about.type(name), corpus=about.type(name).corpus or corpora(name)) for name in types)
+
+
+def read_types(directory: Path) -> tuple[TypeAbout, ...]:
+    """Return the types of a model with what they mean; nothing but the manifest is read."""
+    manifest, where = _read_manifest(directory), str(directory / MANIFEST)
+    return _described(manifest["types"], _groups(manifest, where), _about(manifest, where))
+
+
+def write_about(directory: Path, about: ModelAbout) -> None:
+    """Put a description into the manifest of a model, instead of the one that is there."""
+    manifest = _read_manifest(directory)
+    kept = {name: value for name, value in manifest.items() if name != "about"}
+    place = list(kept).index("types") + 1
+    items = [*list(kept.items())[:place], ("about", about.to_dict()), *list(kept.items())[place:]]
+    text = json.dumps(dict(items), indent=1, ensure_ascii=False)
+    write_whole(directory / MANIFEST, partial(write_text, text=text), folder=False, force=True)
 
 
 def _lexicon(path: Path) -> Lexicon:

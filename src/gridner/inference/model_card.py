@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
+from gridner.inference.about import ModelAbout
 from gridner.inference.checkpoint import Checkpoint
 
 VERSIONS = ("gridner", "torch", "transformers", "tokenizers", "numpy")
@@ -28,16 +30,19 @@ def card_of(checkpoint: Checkpoint) -> str:
     lines = [
         "---",
         "library_name: gridner",
+        *(f"{name}: {value}" for name in ("license", "language") if (value := getattr(checkpoint.about, name).lower())),
         "tags: [token-classification, named-entity-recognition, discontinuous-ner]",
         "---",
         "",
         f"# A gridner model: {', '.join(checkpoint.types)}",
         "",
+        *([f"{checkpoint.about.description}.", ""] if checkpoint.about.description else []),
         f"Discontinuous named-entity recognition: {model.architecture.upper()} on `{model.encoder}`, "
         f"tags {model.tags}, {f'TREM with {model.rounds} rounds' if model.trem else 'without TREM'}.",
         "",
         *_made(training),
         "",
+        *_types(checkpoint),
         "## Data",
         "",
         "| part | documents | sentences | entities | discontinuous | SHA-256 |",
@@ -82,6 +87,24 @@ def card_of(checkpoint: Checkpoint) -> str:
     if training.get("versions"):
         lines += ["", "## Versions", "", ", ".join(f"{name} {number}" for name, number in training["versions"].items())]
     return "\n".join([*lines, ""])
+
+
+def described(checkpoint: Checkpoint, card: str, about: ModelAbout) -> tuple[Checkpoint, str]:
+    """Return a model with a description, and its card: a new one, unless somebody has edited it."""
+    changed = replace(checkpoint, about=about)
+    is_generated = bool(checkpoint.training) and card == card_of(checkpoint)
+    return changed, card_of(changed) if is_generated else card
+
+
+def _types(checkpoint: Checkpoint) -> list[str]:
+    """Return a row for each type, if any is described."""
+    if not checkpoint.about.types:
+        return []
+    lines = ["## What it finds", "", "| type | what it is | such as | corpus |", "|---|---|---|---|"]
+    for one in checkpoint.described_types:
+        example = f"*{one.example}*" if one.example else ""
+        lines.append(f"| {one.name} | {one.description} | {example} | {one.corpus} |")
+    return [*lines, ""]
 
 
 def _made(training: Mapping[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,8 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "files": f"{', '.join(checkpoint.network)}, {size / 2**20:,.0f} MB",
         "written by": f"gridner {checkpoint.version}",
         "fingerprint": model_fingerprint(folder)[:16],
-        "types": list(checkpoint.types),
-        **(
-            {"types by corpus": {group.name: ", ".join(group.types) for group in checkpoint.groups}}
-            if checkpoint.groups
-            else {}
-        ),
+        **{name: text for name, text in checkpoint.about.to_dict().items() if name != "types"},
+        "types": [asdict(one) for one in checkpoint.described_types],
         "names": len(checkpoint.lexicon),
         "pieces at most": checkpoint.max_pieces,
         "model": settings["model"],

@@ -21,8 +21,10 @@ from typing import Any
 from gridner.corpus.flattening import simplified
 from gridner.documents import Document
 from gridner.errors import GridnerError, Notes, UsageError
+from gridner.inference.about import TypeAbout
+from gridner.inference.checkpoint import read_types
 from gridner.inference.cores import at_most_cores, usable_cores
-from gridner.inference.loading import load
+from gridner.inference.loading import SHIPPED, load
 from gridner.inference.recognizer import Recognizer
 
 CHUNK_CHARACTERS = 50_000  # of the documents that a process gets at a time
@@ -49,6 +51,10 @@ class PredictionTask:
         for name in sorted(set(self.types or ()) - set(known)):
             raise UsageError(f"--types {name}, expected those that the model finds: {', '.join(known)}")
         return recognizer
+
+    def types_looked_for(self) -> list[TypeAbout]:
+        """Return the types that can be found, with what they mean."""
+        return [one for one in read_types(self.model or SHIPPED) if self.types is None or one.name in self.types]
 
     def predict(
         self,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from gridner.errors import Notes
+from gridner.inference.about import TypeAbout
 from gridner.inference.recognizer import Recognizer
 from gridner.service import brat, label_studio, schema
 from gridner.service.batcher import Batcher
@@ -146,8 +147,11 @@ def create_app(service: Service) -> FastAPI:
             models=[
                 schema.Model(
                     name=service.name,
+                    description=about.get("description", ""),
+                    language=about.get("language", ""),
+                    license=about.get("license", ""),
                     engine=about.get("engine", "unknown"),
-                    types=list(service.recognizer.scheme.types),
+                    types=about.get("types") or [asdict(TypeAbout(name)) for name in service.recognizer.scheme.types],
                     names=len(service.recognizer.lexicon),
                     threshold=service.recognizer.decoding.threshold,
                     written_by=about.get("written by", f"gridner {version('gridner')}"),

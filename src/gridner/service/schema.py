@@ -131,12 +131,24 @@ class Answer(BaseModel):
     )
 
 
+class Type(BaseModel):
+    """An entity type of a model, and what it means as far as the model says."""
+
+    name: str
+    description: str = Field(examples=["a kind of cell"])
+    example: str = Field(description="An entity of this type; ' … ' is a gap.", examples=["rod … photoreceptors"])
+    corpus: str = Field(description="The corpus that annotates it.")
+
+
 class Model(BaseModel):
     """A model that the service has."""
 
     name: str
+    description: str = Field(description="What it finds; empty if the model does not say.")
+    language: str
+    license: str
     engine: str
-    types: list[str]
+    types: list[Type]
     names: int = Field(description="How many names it knows.")
     threshold: float = Field(description="The score that an entity must exceed if a request does not say.")
     written_by: str

@@ -14,6 +14,7 @@ from gridner.corpus.splits import Corpus, part_of
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 from gridner.formats import read
+from gridner.inference.about import ModelAbout
 from gridner.scoring.evaluation import pair
 from gridner.scoring.significance import Spread
 from gridner.training.loop import Watcher
@@ -116,6 +117,7 @@ def train_corpora(
     lexicon: Lexicon | None = None,
     own_names: bool = False,
     answers: Path | None = None,
+    about: ModelAbout | None = None,
     command: str = "",
     resume: bool = False,
     watcher: Callable[[str, TrainConfig, int], Watcher | None] = lambda *_: None,
@@ -124,8 +126,9 @@ def train_corpora(
     """Train one model on one or several corpora, for each seed of the settings and each fold.
 
     With `dev_share`, that share of the training documents of each corpus becomes its dev. `answers` is a file of
-    teachers' answers about unlabelled text (gridner.distillation), to learn from as well. `watcher` is called with
-    the name of a run, its settings and the number of runs after it, and returns who watches the run.
+    teachers' answers about unlabelled text (gridner.distillation), to learn from as well. `about` says what the model
+    is for and what its types mean. `watcher` is called with the name of a run, its settings and the number of runs
+    after it, and returns who watches the run.
     """
     if folds is not None and any(corpus.test is not None for corpus in corpora):
         raise UsageError("folds with test documents, expected one of them: each fold is the test once")
@@ -145,6 +148,7 @@ def train_corpora(
             lexicon=Lexicon() if lexicon is None else lexicon,
             own_names=own_names,
             answers=answers,
+            about=ModelAbout() if about is None else about,
             split=frozenset(["dev"] * (dev_share is not None) + ["test"] * (folds is not None)),
             command=command,
         )

@@ -261,6 +261,7 @@ def _model_of(task: TrainingTask, start: Start, notes: Notes) -> TrainedModel:
         max_pieces=start.pieces.max_pieces,
         version=versions()["gridner"],
         lexicon=_suited(lexicon, task.corpora, notes),
+        about=task.about.only(task.scheme.types),
     )
     return TrainedModel(start.model, checkpoint, start.pieces)
 

@@ -19,6 +19,7 @@ from gridner.corpus.splits import Corpus, Part
 from gridner.distillation.answer_file import AnswerInfo
 from gridner.distillation.sparse_grid import check_same_types
 from gridner.errors import Notes, OutputError, UsageError, plural
+from gridner.inference.about import ModelAbout
 from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 from gridner.locking import only_process
 from gridner.tagging.tags import TagScheme, TagSet, TypeGroup
@@ -45,6 +46,7 @@ class TrainingTask:
     init: Path | None = None
     lexicon: Lexicon = field(default_factory=Lexicon)  # names that are known
     own_names: bool = False  # those of train too
+    about: ModelAbout = field(default_factory=ModelAbout)  # what the model is for, in words
     split: frozenset[str] = frozenset()  # parts that gridner itself took from the training documents
     later: int = 0  # models that are to come after this one, for which there must be room
     answers: Path | None = None  # of teachers about unlabelled text, which the model learns from as well

@@ -1,0 +1,46 @@
+"""gridner describe"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def describe(
+    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    about: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="TOML file with descriptions; without it, print one.")
+    ] = None,
+) -> None:
+    """Say in a model what it is for and what its types mean, with an example of each.
+
+    gridner shows these texts in info and models, on the page of gridner serve, and when it finds nothing.
+
+    Examples:
+
+        gridner describe model > about.toml
+
+        gridner describe model about.toml
+
+    """
+    from gridner.files import write_text, write_whole
+    from gridner.inference.about import ModelAbout, read_about
+    from gridner.inference.checkpoint import CARD, read_checkpoint, write_about
+    from gridner.inference.model_card import described
+
+    checkpoint, _ = read_checkpoint(model)
+    if about is None:
+        old = checkpoint.about
+        print(ModelAbout(old.description, old.language, old.license, checkpoint.described_types).to_toml(), end="")
+        return
+    words = read_about(about, checkpoint.types)
+    card = model / CARD
+    before = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    _, after = described(checkpoint, before, words)
+    write_about(model, words)
+    if after != before:
+        write_whole(card, partial(write_text, text=after), folder=False, force=True)
+    typer.echo(f"{model}: {len(words.types)} of {len(checkpoint.types)} types described", err=True)
