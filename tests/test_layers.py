@@ -18,7 +18,7 @@ BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and
 
 # What a package's modules may import of it: those to their right. * stands for all others, which import none another.
 INSIDE = {
-    "cli": "__init__ * predict_ray train_scores evaluate train_progress train_corpora inputs training_process "
+    "cli": "__init__ * predict_ray train_scores scoring_options train_progress train_corpora inputs training_process "
     "reading_options shared_options printing progress",
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
     "service": "server app page brat label_studio handlers middleware drawing requests batcher worker queue "

@@ -178,7 +178,7 @@ def test_an_id_that_comes_twice_is_found_before_any_work(tmp_path: Path) -> None
     no_model, out = tmp_path / "no-model", tmp_path / "out.jsonl"  # the model would be read before any work
     for inputs in (["a.jsonl", "b.jsonl"], ["a", "b"], ["a/note.txt", "a/note.txt"]):
         said = refused(*(tmp_path / name for name in inputs), "--model", no_model, "--output", out)
-        assert "in the input a second time, expected each id once" in said
+        assert "in the input twice, expected each id once" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.jsonl", "b", "b.jsonl"]
 
 
@@ -188,7 +188,7 @@ def test_an_id_that_comes_twice_is_not_printed_twice(exported: Path, tmp_path: P
     inputs = ("predict", tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--json", "--model", exported)
     done = gridner(*inputs)
     assert done.returncode == 2
-    assert "note-0: in the input a second time" in done.stderr
+    assert "note-0: in the input twice" in done.stderr
     lenient = gridner(*inputs, "--lenient")
     assert [one["id"] for one in lines(lenient)] == ["note-0"]
     assert "1 × bad record skipped" in lenient.stderr

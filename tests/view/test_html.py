@@ -12,14 +12,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gridner import Document, Entity, Fragment
-from gridner.cli.report import told_apart
 from gridner.errors import UsageError
 from gridner.scoring.matching import ComparedEntity
 from gridner.text.sentences import sentences_of
 from gridner.view.draw import cells
 from gridner.view.html import hidden_block, script
 from gridner.view.report import Report, _entities, page
-from gridner.view.report_file import write_report
+from gridner.view.report_file import distinct_names, write_report
 from support.command import gridner
 from support.small import documents, entity
 
@@ -211,12 +210,12 @@ def test_a_report_of_two_systems_says_whether_they_differ() -> None:
     ],
 )
 def test_two_systems_are_named_by_what_differs(a: str, b: str, names: list[str]) -> None:
-    assert told_apart(Path(a), Path(b)) == names
+    assert distinct_names(Path(a), Path(b)) == names
 
 
 def test_a_system_is_not_compared_with_itself(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the same as the other predictions"):
-        told_apart(tmp_path / "a", tmp_path / "b" / ".." / "a")
+        distinct_names(tmp_path / "a", tmp_path / "b" / ".." / "a")
 
 
 def test_evaluate_writes_the_report_too(tmp_path: Path) -> None:

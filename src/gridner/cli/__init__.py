@@ -1,4 +1,4 @@
-"""The command line: commands → functions. Each command has a module; what they share is in `common`."""
+"""The command line: one module per command, and modules for what commands share."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from gridner.errors import GridnerError, printable
 
 app = typer.Typer(
     name="gridner",
-    help="Discontinuous named-entity recognition: from text to entities; corpora, training, scoring.",
+    help="Discontinuous named-entity recognition: predict entities, train models, score and convert corpora.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -58,8 +58,8 @@ app.command("info")(info.info)
 app.command("describe")(describe.describe)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         from gridner import __version__
 
         typer.echo(f"gridner {__version__}")
@@ -69,27 +69,27 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: bool = typer.Option(
-        False, "--version", callback=_version, is_eager=True, help="Show the version and stop."
+        False, "--version", callback=_print_version, is_eager=True, help="Show the version and exit."
     ),
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Run a command. A user's mistake is one line on standard error and exit code 2."""
+    """Run a command. An error of the user prints one line on standard error and exits with 2."""
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows a mark
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a character shows ?
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that half-written files are removed
     try:
         try:
             app()
         finally:
-            sys.stdout.flush()  # here, where a full disk can still be said
+            sys.stdout.flush()  # here, so that a full disk is still reported
     except GridnerError as error:
         sys.exit(_fail(str(error)))
-    except BrokenPipeError:  # the reader of our output has gone: `gridner show … | head`
+    except BrokenPipeError:  # the reader of the output has exited: `gridner show … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
@@ -99,9 +99,9 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Replace standard streams that are closed, so that no file takes their place.
+    """Replace closed standard streams, so that no other file gets their number.
 
-    Input is then empty, messages go nowhere, and a result that is to be printed is an error.
+    Input is then empty, messages are lost, and printing a result is an error.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115

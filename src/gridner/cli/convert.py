@@ -30,11 +30,11 @@ def convert(
     max_gap: MaxGapOption = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace a file at DST, or files of the same names in a folder; others stay."),
+        typer.Option("--force", help="Overwrite the file, or files of the same names in the folder; others stay."),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Convert a corpus from one format to another. What the new format cannot carry is counted and said.
+    """Convert a corpus from one format to another, and report what the new format cannot represent.
 
     Examples:
 

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gridner.cli.printing import new_table, notes_json, print_json, print_notes, print_table, slice_label
 from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.scoring_options import (
+    GoldArgument,
+    PredictedFormatOption,
+    RoundsOption,
+    SeedOption,
+    UnitOption,
+    read_predictions,
+)
 from gridner.cli.shared_options import JsonOption, NoTextOption
-from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
 if TYPE_CHECKING:
     from gridner.scoring.evaluation import Evaluation
     from gridner.scoring.significance import Interval
-
-GoldArgument = Annotated[Path, typer.Argument(metavar="GOLD", help="The right answers.")]
-PredictedFormatOption = Annotated[
-    str | None, typer.Option("--pred-format", help="Format of the predictions, if another.")
-]
-UnitOption = Annotated[
-    Literal["sentence", "document"],
-    typer.Option(help="What is resampled. By documents is wider, and more careful where sentences of one are alike."),
-]
-SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the resampling.")]
 
 
 @reading_options()
@@ -38,16 +33,16 @@ def evaluate(
     reading: ReadingOptions,
     pred_format: PredictedFormatOption = None,
     unit: UnitOption = "sentence",
-    rounds: Annotated[int, typer.Option(min=1, help="Bootstrap resamples for the intervals.")] = 1000,
+    rounds: RoundsOption = 1000,
     seed: SeedOption = 0,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Write the page of gridner report there as well.")
+        Path | None, typer.Option("--report", help="Also write the HTML report of gridner report to this file.")
     ] = None,
     no_text: NoTextOption = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the page if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the report if it exists.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Score predictions: exact match, by type and slice, with 95 % intervals; the paper's error table; relaxed scores.
+    """Score predictions: exact match per type and slice with 95 % intervals, error classes, relaxed scores.
 
     Examples:
 
@@ -65,19 +60,19 @@ def evaluate(
 
     notes = Notes()
     if no_text and report is None:
-        raise UsageError("--no-text without --report, expected a page to leave the text out of")
+        raise UsageError("--no-text without --report, expected both: it leaves the text out of the report")
     if report is not None:
         check_output(report, folder=False, force=force)
     golds = list(reading.documents(gold, notes, activity="read"))
-    found = answers_of(golds, predicted, reading, pred_format, notes)
-    result = score(golds, found)
+    predictions = read_predictions(golds, predicted, reading, pred_format, notes)
+    result = score(golds, predictions)
     if report is not None:
         from gridner.view.report_file import write_report
 
         written = write_report(
             report,
             golds,
-            {predicted.name: found},
+            {predicted.name: predictions},
             title=f"{predicted.name} against {gold.name}",
             no_text=no_text,
             unit=unit,
@@ -90,7 +85,9 @@ def evaluate(
     if as_json:
         data = evaluation_json(result)
         for name, interval in intervals.items():
-            data["exact"][name]["interval"] = {measure: [at.low, at.high] for measure, at in interval.items()}
+            data["exact"][name]["interval"] = {
+                measure: [bounds.low, bounds.high] for measure, bounds in interval.items()
+            }
             data["exact"][name]["resamples_left_out"] = interval["f1"].left_out
         settings = {"level": 0.95, "unit": unit, "rounds": rounds, "seed": seed}
         print_json({**data, "intervals": settings, "notes": notes_json(notes)})
@@ -103,19 +100,19 @@ def evaluate(
 def compare(
     gold: GoldArgument,
     first: Annotated[Path, typer.Argument(metavar="PRED_A", help="Predictions of one system.")],
-    second: Annotated[Path, typer.Argument(metavar="PRED_B", help="Predictions of the other.")],
+    second: Annotated[Path, typer.Argument(metavar="PRED_B", help="Predictions of the other system.")],
     *,
     reading: ReadingOptions,
     pred_format: PredictedFormatOption = None,
     unit: UnitOption = "sentence",
-    rounds: Annotated[int, typer.Option(min=1, help="Random swaps for the test.")] = 10_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds of the randomisation test.")] = 10_000,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two systems: F1 of each slice, the difference, and whether chance explains it.
+    """Compare two systems: the F1 of each slice, the difference, and its p-value.
 
-    The test is paired approximate randomisation: p is how often swapping the two systems' answers at random makes a
-    difference at least as large.
+    The test is paired approximate randomisation: p is how often randomly swapping the predictions of the two systems
+    gives a difference at least as large.
 
     Examples:
 
@@ -127,7 +124,7 @@ def compare(
 
     notes = Notes()
     golds = list(reading.documents(gold, notes, activity="read"))
-    a, b = (score(golds, answers_of(golds, path, reading, pred_format, notes)) for path in (first, second))
+    a, b = (score(golds, read_predictions(golds, path, reading, pred_format, notes)) for path in (first, second))
     comparisons = compare_evaluations(a, b, unit=unit, rounds=rounds, seed=seed)
     if as_json:
         slices = {
@@ -138,7 +135,7 @@ def compare(
         return
     table = new_table("F1", "A", "B", "B − A", "p")
     for name, slice in comparisons.items():
-        if not _empty(a, name) or not _empty(b, name):
+        if not _has_no_entities(a, name) or not _has_no_entities(b, name):
             mark = "*" if slice.p < 0.05 else ""
             table.add_row(
                 slice_label(name),
@@ -154,28 +151,18 @@ def compare(
     print_notes(notes)
 
 
-def answers_of(
-    gold: Sequence[Document], predicted: Path, reading: ReadingOptions, pred_format: str | None, notes: Notes
-) -> list[Document]:
-    """The predictions for the gold documents, in their order."""
-    from gridner.scoring.evaluation import pair
-
-    how = replace(reading, format=pred_format or reading.format)
-    return [answer for _, answer in pair(gold, how.documents(predicted, notes, activity="read", texts_from=gold))]
-
-
 def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interval]], unit: str) -> None:
     from gridner.scoring.serialization import ERROR_LABELS, error_shares
 
     table = new_table("exact match", "P", "R", "F1", "95 % of F1", "gold", "pred", "right")
     for name in result.slices:
-        score, at = result.score(name), intervals[name]["f1"]
+        score, interval = result.score(name), intervals[name]["f1"]
         numbers = (
             ("–",) * 4
-            if _empty(result, name)
+            if _has_no_entities(result, name)
             else (
                 *map(_percent, (score.precision, score.recall, score.f1)),
-                f"{_percent(at.low)}–{_percent(at.high)}",
+                f"{_percent(interval.low)}–{_percent(interval.high)}",
             )
         )
         counts = (f"{number:,}" for number in (score.tp + score.fn, score.tp + score.fp, score.tp))
@@ -199,13 +186,13 @@ def _print_evaluation(result: Evaluation, intervals: dict[str, dict[str, Interva
     loose.add_row("all", *map(_percent, (relaxed.precision, relaxed.recall, relaxed.f1)))
     print_table(loose, "not comparable with exact match")
     if result.duplicates:
-        typer.echo(f"left out: {plural(result.duplicates, 'entity')}, the same as another one of the document")
+        typer.echo(f"left out: {plural(result.duplicates, 'entity')} annotated more than once in a document")
 
 
 def _percent(value: float) -> str:
     return f"{100 * value:.2f}"
 
 
-def _empty(result: Evaluation, name: str) -> bool:
+def _has_no_entities(result: Evaluation, name: str) -> bool:
     score = result.score(name)
     return not (score.tp or score.fp or score.fn)

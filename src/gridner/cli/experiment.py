@@ -30,46 +30,46 @@ PARTS = {
 
 @reading_options(without=["texts"])
 def experiment(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"{NAMES}; all: every one.")],
-    data: Annotated[Path, typer.Option("--data", help="A folder with train, dev and test: folders or files.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"{NAMES}, or all.")],
+    data: Annotated[Path, typer.Option("--data", help="Folder with train, dev and test, each a folder or a file.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="A folder for runs and tables; what is there is used.")
+        Path, typer.Option("--output", "-o", help="Folder for runs and tables; finished runs in it are reused.")
     ],
     *,
     reading: ReadingOptions,
     config: Annotated[
-        str, typer.Option("--config", help="A TOML file, or craft, cadec, share13, share14, tiny.")
+        str, typer.Option("--config", help="TOML file, or a preset: craft, cadec, share13, share14, tiny.")
     ] = "craft",
     seeds: Annotated[
-        str | None, typer.Option("--seeds", help="Train once with each: 1 2 3, or 1,2,3 (default: 1 2 3).")
+        str | None, typer.Option("--seeds", help="Train once with each seed: 1 2 3, or 1,2,3 (default: 1 2 3).")
     ] = None,
     rows: Annotated[
         list[str] | None,
-        typer.Option(
-            "--rows", help="Only these rows of the table, parted by commas or given again; a wrong name lists all."
-        ),
+        typer.Option("--rows", help="Only these rows of the table: a,b or repeated; an unknown name lists all."),
     ] = None,
     systems: Annotated[
         list[str] | None,
         typer.Option(
             "--system",
             metavar="NAME=PATH",
-            help="Another system: predictions, a model, or a folder of seed-1, seed-2 …; can be given again.",
+            help="Another system: predictions, a model, or a folder of seed-1, seed-2 …; repeatable.",
         ),
     ] = None,
-    system_format: Annotated[str, typer.Option("--pred-format", help="Format of such predictions.")] = "auto",
+    system_format: Annotated[
+        str, typer.Option("--pred-format", help="Format of the predictions of --system.")
+    ] = "auto",
     paper: Annotated[
         Literal["cadec", "share13", "share14"] | None,
-        typer.Option("--paper", help="Show the paper's figures for this corpus beside ours."),
+        typer.Option("--paper", help="Also show the results of the paper for this corpus."),
     ] = None,
     settings: SettingsOption = None,
     lexicon: TrainLexiconOption = None,
     own_names: OwnNamesOption = False,
 ) -> None:
-    """Make the paper's tables on a corpus: as Markdown, as JSON and as a figure.
+    """Reproduce the tables of the paper on a corpus, as Markdown, JSON and figures.
 
-    Trainings are kept in OUTPUT and shared by all experiments; the same command again goes on where it was stopped.
-    --ids and --except-ids choose among the training documents.
+    Runs are kept in OUTPUT and shared by all experiments. Run the same command again to resume.
+    --ids and --except-ids select training documents.
 
     Examples:
 
@@ -149,7 +149,7 @@ def experiment(
     if error is not None:
         raise error
     if said:
-        typer.echo(f"gridner: {said}; go on with: {command}", err=True)
+        typer.echo(f"gridner: {said}; resume with: {command}", err=True)
         raise typer.Exit(130)
     if study.failures:
         raise typer.Exit(1)

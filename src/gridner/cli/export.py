@@ -16,21 +16,23 @@ from gridner.text.sentences import stream_sentences
 
 @reading_options()
 def export(
-    model: Annotated[Path, typer.Argument(help="A model folder, as gridner train writes it.")],
-    output: Annotated[Path, typer.Argument(help="A new folder for the exported model.")],
+    model: Annotated[Path, typer.Argument(help="Model folder, as gridner train writes it.")],
+    output: Annotated[Path, typer.Argument(help="New folder for the exported model.")],
     *,
     reading: ReadingOptions,
     int8: Annotated[
-        bool, typer.Option("--int8", help="In 8 bits: a quarter of the size, and faster; needs --sample.")
+        bool, typer.Option("--int8", help="Quantize to 8 bits: a quarter of the size, and faster; needs --sample.")
     ] = False,
     sample: Annotated[
         Path | None,
-        typer.Option("--sample", help="With --int8: some hundred sentences or more, as the model will see them."),
+        typer.Option(
+            "--sample", help="With --int8: a corpus of at least some hundred sentences, such as the model will see."
+        ),
     ] = None,
     about: AboutOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the exported model if there is one.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
 ) -> None:
-    """Export a model to ONNX: the whole network in one file, for prediction without torch.
+    """Export a model to ONNX, for prediction without torch.
 
     Examples:
 
@@ -46,7 +48,7 @@ def export(
     from gridner.inference.model_card import described
 
     if int8 != (sample is not None):
-        raise UsageError("--int8 and --sample go together, expected both: the scales of 8 bits suit the sample")
+        raise UsageError("--int8 or --sample alone, expected both: the sample sets the 8-bit scales")
     check_output(output, folder=True, force=force)
     with needs("export"):
         import onnxscript  # noqa: F401

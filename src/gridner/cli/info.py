@@ -19,11 +19,11 @@ PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transform
 def info(
     model: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL]", help="A model folder (default: the one that comes with gridner)."),
+        typer.Argument(metavar="[MODEL]", help="Model folder (default: the model that comes with gridner)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Versions, and what a model is: engine, types, settings, scores. For bug reports.
+    """Show versions, and the engine, types, settings and scores of a model. Useful in bug reports.
 
     Examples:
 
@@ -39,38 +39,38 @@ def info(
         except PackageNotFoundError:
             facts["versions"][name] = None
     try:
-        facts["model"] = _about(model)
+        facts["model"] = _describe(model)
     except GridnerError as error:
         if model is not None:
             raise
-        facts["model"] = {"error": str(error)}  # of the one that should be there: what a bug report is about
+        facts["model"] = {"error": str(error)}  # of the shipped model: worth a bug report
     if as_json:
         print_json(facts)
         return
     print(f"Python {facts['python']} on {facts['system']}")
-    print(", ".join(f"{name} {found or 'not installed'}" for name, found in facts["versions"].items()))
+    print(", ".join(f"{name} {installed or 'not installed'}" for name, installed in facts["versions"].items()))
     for key, value in facts["model"].items():
         if key == "types":
-            print("types:", *(_type_line(one) for one in value), sep="\n  ")
+            print("types:", *(_type_line(type_about) for type_about in value), sep="\n  ")
         else:
-            print(f"{key}: {_said(value)}")
+            print(f"{key}: {_to_text(value)}")
 
 
-def _type_line(one: dict[str, str]) -> str:
+def _type_line(type_about: dict[str, str]) -> str:
     from gridner.inference.about import TypeAbout
 
-    return f"{TypeAbout(**one)}" + (f" ({one['corpus']})" if one["corpus"] else "")
+    return f"{TypeAbout(**type_about)}" + (f" ({type_about['corpus']})" if type_about["corpus"] else "")
 
 
-def _said(value: Any) -> str:
+def _to_text(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} = {one}" for name, one in value.items())
+        return ", ".join(f"{key} = {entry}" for key, entry in value.items())
     return ", ".join(value) if isinstance(value, list) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _about(given: Path | None) -> dict[str, Any]:
+def _describe(model: Path | None) -> dict[str, Any]:
     from gridner.inference.loading import SHIPPED
     from gridner.inference.model_info import describe_model
 
-    facts = describe_model(SHIPPED if given is None else given)
-    return {"folder": str(given) if given else "the one that comes with gridner", **facts}
+    facts = describe_model(SHIPPED if model is None else model)
+    return {"folder": str(model) if model else "the one that comes with gridner", **facts}

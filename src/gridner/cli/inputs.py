@@ -1,4 +1,4 @@
-"""What `gridner predict` reads: a text on the command line, files, folders or standard input."""
+"""The input of `gridner predict`: a text on the command line, files, folders or standard input."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ SUFFIXES = (".txt", ".ann", ".json", ".jsonl", ".inline", ".conll", ".bio", ".xm
 
 
 @dataclass(frozen=True)
-class Input:
-    """Documents that can be read, each id once."""
+class PredictionInput:
+    """The documents to predict. Each id must be unique."""
 
     reading: ReadingOptions
     paths: tuple[Path, ...] = ()
@@ -32,11 +32,11 @@ class Input:
     from_stdin: bool = False
 
     def documents(self, notes: Notes) -> Iterator[Document]:
-        """Yield the documents. An id that comes a second time is an error, or counted if reading is lenient."""
-        return self._each_once(self._read(notes), notes)
+        """Yield the documents. A repeated id is an error, or is skipped and counted if reading is lenient."""
+        return self._without_repeats(self._read(notes), notes)
 
     def check(self) -> None:
-        """Read all input, to find what is wrong with it before long work. What comes through a pipe is not checked."""
+        """Read all input once, to report errors before the long work. Input from a pipe cannot be checked."""
         if self.from_stdin or not all(path.is_file() or path.is_dir() for path in self.paths):
             return
         for _ in document_progress(self.documents(Notes()), "check"):
@@ -49,51 +49,53 @@ class Input:
             with errors_of(STANDARD_INPUT):
                 yield _plain("text", read_text(STANDARD_INPUT), self.reading)
         else:
-            names = self._names()
+            ids = self._document_ids()
             for path in self.paths:
-                yield from _of_path(path, names.get(path), self.reading, notes)
+                yield from _read_path(path, ids.get(path), self.reading, notes)
 
-    def _names(self) -> dict[Path, str]:
+    def _document_ids(self) -> dict[Path, str]:
         """Return an id for each file that is one document: its name without ending.
 
         Where two would be the same, ids are the paths from the folder that holds all these files.
         """
-        one = [path for path in self.paths if self.reading.format == "text" or path.suffix.lower() in (".txt", ".ann")]
-        files = [path for path in one if path.is_file()]
+        single = [
+            path for path in self.paths if self.reading.format == "text" or path.suffix.lower() in (".txt", ".ann")
+        ]
+        files = [path for path in single if path.is_file()]
         names = [path.name.removesuffix(path.suffix) for path in files]
         if len(set(names)) < len(names):
-            whole = [os.path.abspath(path) for path in files]  # noqa: PTH100
-            above = os.path.commonpath([os.path.dirname(path) for path in whole])  # noqa: PTH120
-            names = [Path(os.path.splitext(path)[0]).relative_to(above).as_posix() for path in whole]  # noqa: PTH122
+            absolute = [os.path.abspath(path) for path in files]  # noqa: PTH100
+            common = os.path.commonpath([os.path.dirname(path) for path in absolute])  # noqa: PTH120
+            names = [Path(os.path.splitext(path)[0]).relative_to(common).as_posix() for path in absolute]  # noqa: PTH122
         return dict(zip(files, names, strict=True))
 
-    def _each_once(self, documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
+    def _without_repeats(self, documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
         seen: set[str] = set()
         for document in documents:
             if document.id not in seen:
                 seen.add(document.id)
                 yield document
                 continue
-            said = f"document {document.id}: in the input a second time, expected each id once"
+            problem = f"document {document.id}: in the input twice, expected each id once"
             if not self.reading.lenient:
-                raise FormatError(f"{said}; predict the folder that holds both, or give them other ids")
-            notes.add(SKIPPED, said)
+                raise FormatError(f"{problem}; predict the folder that holds both, or change an id")
+            notes.add(SKIPPED, problem)
 
 
-def input_of(given: list[str], source: Path | None, reading: ReadingOptions) -> Input:
-    """Return what the arguments and --input of a command name."""
-    if source is not None and given:
-        raise UsageError(f"{given[0]:.60} and --input, expected one of them")
+def input_of(arguments: list[str], source: Path | None, reading: ReadingOptions) -> PredictionInput:
+    """Return the input that the arguments or --input name."""
+    if source is not None and arguments:
+        raise UsageError(f"{arguments[0]:.60} and --input, expected one of them")
     if source is not None:
-        return Input(reading, (source,))
-    if given == [STDIN] or (not given and not sys.stdin.isatty()):
-        how = replace(reading, format="jsonl" if reading.format == "auto" else reading.format)
-        return Input(how, (STANDARD_INPUT,), from_stdin=True)
-    if not given:
+        return PredictionInput(reading, (source,))
+    if arguments == [STDIN] or (not arguments and not sys.stdin.isatty()):
+        options = replace(reading, format="jsonl" if reading.format == "auto" else reading.format)
+        return PredictionInput(options, (STANDARD_INPUT,), from_stdin=True)
+    if not arguments:
         raise UsageError("nothing to read, expected a text, files, --input or standard input")
-    if len(given) == 1 and not _is_path(given[0]):
-        return Input(reading, text=given[0])
-    return Input(reading, tuple(map(Path, given)))
+    if len(arguments) == 1 and not _is_path(arguments[0]):
+        return PredictionInput(reading, text=arguments[0])
+    return PredictionInput(reading, tuple(map(Path, arguments)))
 
 
 def _is_path(given: str) -> bool:
@@ -120,7 +122,7 @@ def _is_path(given: str) -> bool:
     return False
 
 
-def _of_path(path: Path, name: str | None, reading: ReadingOptions, notes: Notes) -> Iterator[Document]:
+def _read_path(path: Path, document_id: str | None, reading: ReadingOptions, notes: Notes) -> Iterator[Document]:
     if not path.exists():
         raise FormatError(f"{path}: not found")
     if reading.format == "text" or (reading.format == "auto" and path.is_file() and path.suffix.lower() == ".txt"):
@@ -129,12 +131,12 @@ def _of_path(path: Path, name: str | None, reading: ReadingOptions, notes: Notes
             files = files_under(path, (".txt",) if path.is_dir() else (path.suffix.lower(),), source)
         if not files:
             raise FormatError(f"{path}: no documents, expected files that end in .txt")
-        for own, file in files.items():
+        for file_id, file in files.items():
             with source.record(str(file)):
-                yield _plain(name or own, read_text(file), reading)
+                yield _plain(document_id or file_id, read_text(file), reading)
         return
     for document in reading.documents(path, notes, activity=None):
-        yield document if name is None else replace(document, id=name)
+        yield document if document_id is None else replace(document, id=document_id)
 
 
 def _plain(name: str, text: str, reading: ReadingOptions) -> Document:

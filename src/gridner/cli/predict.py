@@ -36,45 +36,50 @@ def predict(
     reading: ReadingOptions,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT|FILE", help="A text; or files and folders; or - for standard input."),
+        typer.Argument(metavar="TEXT|FILE", help="A text, or files and folders, or - for standard input."),
     ] = None,
-    source: Annotated[str | None, typer.Option("--input", "-i", help="A file or a folder to read.")] = None,
+    source: Annotated[str | None, typer.Option("--input", "-i", help="File or folder to read.")] = None,
     model: ModelOption = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[
         str,
-        typer.Option("--format", "-f", help=f"Format of the input: text, {READABLE_FORMATS}; auto looks at the path."),
+        typer.Option(
+            "--format", "-f", help=f"Format of the input: text, {READABLE_FORMATS}; auto recognizes it from the path."
+        ),
     ] = "auto",
     to: Annotated[
-        str, typer.Option("--to", help=f"Format of the output: {WRITABLE_FORMATS}; auto by its name.")
+        str, typer.Option("--to", help=f"Format of the output: {WRITABLE_FORMATS}; auto chooses by the file name.")
     ] = "auto",
     threshold: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Score that an entity must exceed; lower finds more.")
+        float | None,
+        typer.Option(min=0.0, max=1.0, help="Score that an entity must exceed; a lower one gives more recall."),
     ] = None,
     lexicon: LexiconOption = None,
     types: Annotated[
-        list[str] | None, typer.Option("--types", help="Entity types to find, parted by commas or given again.")
+        list[str] | None, typer.Option("--types", help="Find only these entity types: A,B or repeated.")
     ] = None,
     max_gap: MaxGapOption = None,
     flat: FlatOption = False,
     pre_annotate: Annotated[
-        bool, typer.Option("--pre-annotate", help="Add what is found to the input's own .ann files (brat).")
+        bool, typer.Option("--pre-annotate", help="Add the entities to the .ann files of the input (brat).")
     ] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads of a process (default and maximum: all cores).")
+        int | None, typer.Option(min=1, help="Threads per process (default and maximum: all cores).")
     ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes, at most one per core; each loads the model.")
     ] = None,
     engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="Where: in processes of this machine, or on Ray (extra ray).")
+        Literal["local", "ray"], typer.Option(help="Run on this machine, or on Ray (needs the extra ray).")
     ] = "local",
-    address: Annotated[str | None, typer.Option(help="Of a Ray cluster (default: Ray on this machine).")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a prediction that was stopped.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines, a document a line.")] = False,
+    address: Annotated[
+        str | None, typer.Option(help="Address of a Ray cluster (default: start Ray on this machine).")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted prediction.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one document per line.")] = False,
 ) -> None:
-    """Find the entities of texts.
+    """Find entities in texts, files or a corpus.
 
     Examples:
 
@@ -86,7 +91,7 @@ def predict(
 
         cat documents.jsonl | gridner predict - > found.jsonl
 
-        gridner predict --input archive.jsonl --output found.jsonl --workers 8   # stopped? the same with --resume
+        gridner predict --input archive.jsonl --output found.jsonl --workers 8   # add --resume to continue
 
         gridner predict --engine ray --address auto --input s3://notes/ --output s3://found/
 
@@ -197,22 +202,22 @@ def _with_types_looked_for(document: Document, task: PredictionTask) -> Document
 
 
 def _check_options(
-    pre_annotate: bool, output: str | None, as_json: bool, engine: str, of_output: dict[str, bool]
+    pre_annotate: bool, output: str | None, as_json: bool, engine: str, output_options: dict[str, bool]
 ) -> None:
     """Refuse options that exclude each other, and those that would have no effect."""
     if pre_annotate and (output is not None or as_json):
         raise UsageError("--pre-annotate with --output or --json, expected one of them: it writes into the input")
     if as_json and output is not None:
         raise UsageError("--json with --output, expected one of them: --json prints")
-    for name, given in of_output.items():
-        if given and output is None:
+    for name, is_set in output_options.items():
+        if is_set and output is None:
             raise UsageError(f"{name} without --output, expected both")
-        if given and output is not None and "://" in output and engine == "ray":
+        if is_set and output is not None and "://" in output and engine == "ray":
             raise UsageError(f"{name} with {output}, expected a file or a folder of this machine")
 
 
 def _brat_folder(source: Path | None, inputs: list[str], reading: ReadingOptions) -> Path:
-    """Return the folder whose .ann files are added to."""
+    """Return the folder to pre-annotate, or refuse the options."""
     if source is None or inputs or reading.texts is not None or not source.is_dir():
         raise UsageError("--pre-annotate, expected --input with a folder of .txt and .ann files")
     if reading.format not in ("auto", "brat"):

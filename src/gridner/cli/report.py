@@ -8,12 +8,19 @@ from typing import Annotated
 
 import typer
 
-from gridner.cli.evaluate import GoldArgument, PredictedFormatOption, SeedOption, UnitOption, answers_of
 from gridner.cli.printing import print_notes
 from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import ReadingOptions, reading_options
+from gridner.cli.scoring_options import (
+    GoldArgument,
+    PredictedFormatOption,
+    RoundsOption,
+    SeedOption,
+    UnitOption,
+    read_predictions,
+)
 from gridner.cli.shared_options import NoTextOption
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes
 
 
 @reading_options()
@@ -21,28 +28,27 @@ def report(
     gold: GoldArgument,
     predicted: Annotated[Path, typer.Argument(metavar="PRED", help="The predictions.")],
     second: Annotated[
-        Path | None, typer.Argument(metavar="[PRED_B]", help="Predictions of another system, to compare with.")
+        Path | None, typer.Argument(metavar="[PRED_B]", help="Predictions of a second system, to compare.")
     ] = None,
     *,
     reading: ReadingOptions,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     model: Annotated[
         Path | None,
-        typer.Option(
-            "--model", "-m", help="Show the grid of each sentence as this model sees it, with what it decodes."
-        ),
+        typer.Option("--model", "-m", help="Also show the grid that this model computes for each sentence."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Its heading (default: the names of the files).")] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the report (default: the file names).")] = None,
     no_text: NoTextOption = False,
     pred_format: PredictedFormatOption = None,
     unit: UnitOption = "sentence",
-    rounds: Annotated[int, typer.Option(min=1, help="Bootstrap resamples for the intervals.")] = 1000,
+    rounds: RoundsOption = 1000,
     seed: SeedOption = 0,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it exists.")] = False,
 ) -> None:
-    """Write a page to look at: scores with intervals, and every sentence with what is right, missed and wrong in it.
+    """Write an HTML report: scores with intervals, and each sentence with its right, missed and wrong entities.
 
-    One HTML file that needs no network. Filters by type, kind and error, a search, and keys to step through the errors.
+    The report is one file that needs no network. It filters by type, kind and error, searches, and steps through the
+    errors by key.
 
     Examples:
 
@@ -56,19 +62,19 @@ def report(
 
     """
     from gridner.files import check_output
-    from gridner.view.report_file import write_report
+    from gridner.view.report_file import distinct_names, write_report
 
     check_output(output, folder=False, force=force)
     notes = Notes()
-    names = [predicted.name] if second is None else told_apart(predicted, second)
+    names = [predicted.name] if second is None else distinct_names(predicted, second)
     paths = [predicted] if second is None else [predicted, second]
     golds = list(reading.documents(gold, notes, activity="read"))
-    found = [answers_of(golds, path, reading, pred_format, notes) for path in paths]
-    with sentence_progress("grids") if model is not None else nullcontext(lambda: None) as each:
+    predictions = [read_predictions(golds, path, reading, pred_format, notes) for path in paths]
+    with sentence_progress("grids") if model is not None else nullcontext(lambda: None) as count_sentence:
         written = write_report(
             output,
             golds,
-            dict(zip(names, found, strict=True)),
+            dict(zip(names, predictions, strict=True)),
             title=title or f"{' and '.join(names)} against {gold.name}",
             own_title=bool(title),
             no_text=no_text,
@@ -77,20 +83,7 @@ def report(
             rounds=rounds,
             seed=seed,
             force=force,
-            each=each,
+            each=count_sentence,
         )
     typer.echo(str(written), err=True)
     print_notes(notes)
-
-
-def told_apart(a: Path, b: Path) -> list[str]:
-    """Two paths by what differs in them: toe and w2ner for runs/toe/dev.jsonl and runs/w2ner/dev.jsonl."""
-    if a.resolve() == b.resolve():
-        raise UsageError(f"{b}: the same as the other predictions, expected those of another system")
-    if a.name != b.name:
-        return [a.name, b.name]
-    one, other = (list(path.resolve().parts) for path in (a, b))
-    for end in (0, -1):
-        while min(len(one), len(other)) > 1 and one[end] == other[end]:
-            del one[end], other[end]
-    return ["/".join(one), "/".join(other)]

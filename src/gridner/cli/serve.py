@@ -17,27 +17,30 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 def serve(
     model: ModelOption = None,
-    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
     lexicon: LexiconOption = None,
-    max_body: Annotated[int, typer.Option(min=1000, help="Bytes of a request.")] = 4_000_000,
-    max_texts: Annotated[int, typer.Option(min=1, help="Texts of a request.")] = 256,
-    max_characters: Annotated[int, typer.Option(min=1, help="Characters of a text.")] = 200_000,
-    max_seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
-    queue: Annotated[int, typer.Option(min=1, help="Requests that may wait; more are told to come later.")] = 256,
+    max_body: Annotated[int, typer.Option(min=1000, help="Maximum bytes per request.")] = 4_000_000,
+    max_texts: Annotated[int, typer.Option(min=1, help="Maximum texts per request.")] = 256,
+    max_characters: Annotated[int, typer.Option(min=1, help="Maximum characters per text.")] = 200_000,
+    max_seconds: Annotated[float, typer.Option(min=0.1, help="Maximum seconds per request.")] = 60.0,
+    queue: Annotated[int, typer.Option(min=1, help="Maximum waiting requests; more get an error and can retry.")] = 256,
     origin: Annotated[
-        list[str] | None, typer.Option("--origin", help="Origin of pages that may ask (CORS); can be given again.")
+        list[str] | None,
+        typer.Option("--origin", help="Origin that may call the service from a browser (CORS); repeatable."),
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option("--name", help="Host name under which it is reached, beside its address; can be given again."),
+        typer.Option("--name", help="Host name of the service, beside its address; repeatable."),
     ] = None,
-    access_log: Annotated[bool, typer.Option("--access-log", help="Log method, path, status and time.")] = False,
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="Log the method, path, status and time of requests.")
+    ] = False,
 ) -> None:
-    """Serve a model: a page in the browser, and HTTP for programs.
+    """Serve a model over HTTP: a web page, and an API.
 
-    If the environment has GRIDNER_TOKEN, requests must bring it: Authorization: Bearer TOKEN. Texts are never logged.
+    If GRIDNER_TOKEN is set, requests need the header Authorization: Bearer TOKEN. Texts are never logged.
 
     Examples:
 
@@ -60,7 +63,7 @@ def serve(
     limits = Limits(body_bytes=max_body, texts=max_texts, characters=max_characters, seconds=max_seconds, queue=queue)
     token = os.environ.get(TOKEN)
     if token is not None and not token.strip():
-        raise UsageError(f"{TOKEN} is empty, expected a token, or no such variable")
+        raise UsageError(f"{TOKEN} is empty, expected a token; set one or unset the variable")
     listening = _listen(host, port)
     local = _is_loopback(listening)
     service = Service(

@@ -20,14 +20,14 @@ def show(
     reading: ReadingOptions,
     all_sentences: Annotated[bool, typer.Option("--all", help="Also show sentences without entities.")] = False,
     discontinuous: Annotated[
-        bool, typer.Option("--discontinuous", help="Only sentences with a discontinuous entity.")
+        bool, typer.Option("--discontinuous", help="Show only sentences with a discontinuous entity.")
     ] = False,
-    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="At most so many documents.")] = None,
-    svg: Annotated[Path | None, typer.Option(help="Also save the picture as SVG.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the SVG if it exists.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Show at most this many documents.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Also save the output as an SVG picture.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the SVG if it exists.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the entities of documents under their text: solid on fragments, dotted across gaps.
+    """Show documents with their entities under the text: solid lines for fragments, dotted lines for gaps.
 
     Examples:
 

@@ -20,18 +20,19 @@ if TYPE_CHECKING:
 
 @reading_options()
 def stats(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to read, a column each.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to read; one column each.")],
     *,
     reading: ReadingOptions,
     paper: Annotated[
-        Literal["cadec", "share13", "share14"] | None, typer.Option(help="Set the paper's Table 1 beside ours.")
+        Literal["cadec", "share13", "share14"] | None,
+        typer.Option(help="Show Table 1 of the paper for this corpus as well."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Show what the candidate words of this model cost: words, cells, oracle score.")
+        Path | None, typer.Option(help="Also count the candidate words of this model: words, cells, oracle score.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count a corpus: Table 1 of the paper, types, overlaps, gaps, what words and sentences cut, the oracle score.
+    """Count a corpus: entities, types, overlaps, gaps, entities that cannot become mentions, the oracle score.
 
     Examples:
 
@@ -104,11 +105,11 @@ def _print_table(
         table.add_row(label, *cells, *([""] * (len(found) - len(cells))), *theirs.get(label, []))
     print_table(table)
     if any(percent(sum(one.cut.values()), one.entities) > 10 for one in found):
-        typer.echo("More than a tenth of the entities cannot become mentions: check --sentences and the offsets.")
+        typer.echo("More than 10 % of the entities cannot become mentions; check --sentences and the offsets.")
 
 
 def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
-    """The label and the cells of each row; a heading has no cells."""
+    """Yield the label and the cells of each row; a heading has no cells."""
     from gridner.corpus.statistics import percent
     from gridner.scoring.matching import OVERLAPS
     from gridner.text.sentences import CutReason

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gridner.documents import Document
-from gridner.errors import plural
+from gridner.errors import UsageError, plural
 from gridner.files import write_text, write_whole
 from gridner.inference.loading import load
 from gridner.inference.recognizer import Recognizer
@@ -86,3 +86,16 @@ def _grids(
     """The grids of the sentences of each document."""
     for document in documents:
         yield grids(recognizer, sentences_of(document), each=each)
+
+
+def distinct_names(first: Path, second: Path) -> list[str]:
+    """Name two paths by what differs: toe and w2ner for runs/toe/dev.jsonl and runs/w2ner/dev.jsonl."""
+    if first.resolve() == second.resolve():
+        raise UsageError(f"{second}: the same as the other predictions, expected those of another system")
+    if first.name != second.name:
+        return [first.name, second.name]
+    first_parts, second_parts = (list(path.resolve().parts) for path in (first, second))
+    for end in (0, -1):
+        while min(len(first_parts), len(second_parts)) > 1 and first_parts[end] == second_parts[end]:
+            del first_parts[end], second_parts[end]
+    return ["/".join(first_parts), "/".join(second_parts)]
