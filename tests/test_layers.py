@@ -34,7 +34,7 @@ INSIDE = {
     "model_card model_info recognizer cached_engine onnx_engine checkpoint engine about *",
     "corpus": "held_out * splits",
     "config": "*",
-    "formats": "__init__ suggestions preannotate share biocjson * knowtator folders _support",
+    "formats": "__init__ suggestions brat_preannotation share biocjson * knowtator _support",
     "formats/_support": "repair word_lists *",
     "scoring": "serialization significance evaluation matching",
     "tagging": "oracle decoding *",

@@ -10,7 +10,7 @@ from gridner.corpus.flattening import flattened
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats import read, write
-from gridner.formats._support.word_lists import document_of
+from gridner.formats._support.word_lists import document_from_words
 from gridner.text.sentences import Mention, align
 from support.formats import counted, put, through
 from support.strategies import ODD_TYPES, corpora, word_records
@@ -64,7 +64,9 @@ def flat(records: Records) -> Records:
 @given(st.lists(st.lists(word_records(), min_size=1, max_size=3).map(flat), min_size=1, max_size=3))
 def test_documents_that_came_from_conll_come_back_exactly(corpus: list[Records]) -> None:
     documents = [
-        document_of(f"d {number}", [(words, [Mention(*one) for one in mentions]) for words, mentions in records])
+        document_from_words(
+            f"d {number}", [(words, [Mention(*one) for one in mentions]) for words, mentions in records]
+        )
         for number, records in enumerate(corpus)
     ]
     back, notes = through(documents, "conll")

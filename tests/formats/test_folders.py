@@ -11,7 +11,7 @@ import pytest
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats import FORMATS, guess, read, read_ids, write
-from gridner.formats.folders import READ_ALREADY
+from gridner.formats._support.folders import READ_ALREADY
 from support.formats import put
 
 PAIN = "T1\tADR 0 4\tpain\n"

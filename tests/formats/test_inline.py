@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
 from gridner.formats import read, write
-from gridner.formats._support.word_lists import document_of
+from gridner.formats._support.word_lists import document_from_words
 from gridner.text.sentences import Mention, align
 from support.formats import counted, mentions, put, through
 from support.strategies import ODD_TYPES, corpora, word_records
@@ -27,7 +27,7 @@ def test_documents_that_came_from_inline_come_back_exactly(
     records: list[tuple[list[str], list[tuple[str, tuple[int, ...]]]]],
 ) -> None:
     documents = [
-        document_of(str(number), [(words, [Mention(type, index) for type, index in mentions])])
+        document_from_words(str(number), [(words, [Mention(type, index) for type, index in mentions])])
         for number, (words, mentions) in enumerate(records, start=1)
     ]
     back, notes = through(documents, "inline")

@@ -13,7 +13,7 @@ from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes
 from gridner.formats import read, write
 from gridner.formats._support import json_stream
-from gridner.formats._support.word_lists import document_of
+from gridner.formats._support.word_lists import document_from_words
 from gridner.text.sentences import Mention, align
 from support.formats import counted, mentions, put, through
 from support.strategies import ODD_TYPES, corpora, word_records
@@ -29,7 +29,7 @@ def put_json(tmp_path: Path, item: Any) -> Path:
 
 
 def as_document(document_id: str, records: list[Record]) -> Document:
-    return document_of(
+    return document_from_words(
         document_id, [(words, [Mention(type, index) for type, index in mentions]) for words, mentions in records]
     )
 

@@ -16,7 +16,7 @@ from gridner.documents import Document
 from gridner.errors import FormatError, Notes, UsageError
 from gridner.files import SKIPPED, STANDARD_INPUT, Source, is_empty, read_text
 from gridner.files import reading as errors_of
-from gridner.formats.folders import files_under
+from gridner.formats._support.folders import files_under
 
 STDIN = "-"
 SUFFIXES = (".txt", ".ann", ".json", ".jsonl", ".inline", ".conll", ".bio", ".xml", ".xmi", ".parquet")

@@ -29,7 +29,7 @@ from gridner.formats import (
     share,
     w2ner,
 )
-from gridner.formats.folders import names_under
+from gridner.formats._support.folders import names_under
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,13 @@ from typing import Any
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, plural
 from gridner.files import Source, check_not_empty
-from gridner.formats._support.entity_ids import identifiers
-from gridner.formats._support.json_stream import items
+from gridner.formats._support.entity_ids import entity_ids
+from gridner.formats._support.folders import data_files
+from gridner.formats._support.json_stream import stream_values
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from
-from gridner.formats._support.passages import text_of
+from gridner.formats._support.passages import join_passages
 from gridner.formats._support.repair import agreed
-from gridner.formats.folders import data_files
 
 META = "bigbio"
 CONCEPT = ("db_name", "db_id")
@@ -36,7 +36,7 @@ def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder)."""
     for path in data_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
-            for number, item in enumerate(items(path), start=1):
+            for number, item in enumerate(stream_values(path), start=1):
                 where = f"{path}: record {number}"
                 with source.record(where):
                     document_id = _id_of(item, where)
@@ -67,7 +67,7 @@ def _document(item: Mapping[str, Any], document_id: str, where: str, source: Sou
         for number, passage in enumerate(_objects(item, "passages", where))
         for piece in _pieces(passage, f"{where}: passages[{number}]")
     ]
-    text = text_of(pieces, where)
+    text = join_passages(pieces, where)
     check_not_empty(text, where)
     entities = []
     for number, entity in enumerate(_objects(item, "entities", where)):
@@ -130,7 +130,7 @@ def to_kb(document: Document, notes: Notes | None = None) -> dict[str, Any]:
     """An example of the `kb` schema from a document; what it cannot carry is counted."""
     notes = Notes() if notes is None else notes
     note_losses(document, notes, META, ids=True, own_entity_meta=META)
-    text, names = document.text, identifiers(document, notes, META)
+    text, names = document.text, entity_ids(document, notes, META)
     passage = {"id": f"{document.id}__text", "type": "", "text": [text], "offsets": [[0, len(text)]]}
     entities = [
         {

@@ -18,13 +18,13 @@ from gridner import files
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, need
 from gridner.files import Source, check_not_empty, open_bytes
-from gridner.formats._support.entity_ids import identifiers
+from gridner.formats._support.entity_ids import entity_ids
+from gridner.formats._support.folders import data_files
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import check_text, fragments_from, from_utf8
-from gridner.formats._support.passages import text_of
+from gridner.formats._support.passages import join_passages
 from gridner.formats._support.repair import agreed
 from gridner.formats._support.safe_xml import check_start, is_xml, xml_text
-from gridner.formats.folders import data_files
 
 TYPE, SCORE = "type", "score"
 UTF8 = ("utf-8", "surrogatepass")  # what is no text is found elsewhere
@@ -106,11 +106,11 @@ def _document(found: Any, where: str, source: Source) -> Document:
 def _text(found: Any, annotations: list[Any], where: str, notes: Notes) -> str:
     """What the passages say. If the annotations count bytes, their locations are made characters."""
     pieces = [piece for passage in found.passages for piece in _pieces(passage, where)]
-    text = text_of(pieces, where)
+    text = join_passages(pieces, where)
     if text.isascii() or all(_fits(one, text) for one in annotations):
         return text
     try:  # each byte a character for a while
-        spread = text_of(((offset, piece.encode(*UTF8).decode("latin-1")) for offset, piece in pieces), where)
+        spread = join_passages(((offset, piece.encode(*UTF8).decode("latin-1")) for offset, piece in pieces), where)
     except FormatError:
         return text
     told = spread.encode("latin-1").decode(*UTF8)
@@ -225,7 +225,7 @@ def bioc_document(document: Document, text: str, notes: Notes, format: str, fits
     found.id = document.id
     found.infons = _infons(document.meta, notes, document.id, fits)
     passage = bioc.BioCPassage.of_text(text, 0)
-    names = identifiers(document, notes, format, fits or (lambda _: True))
+    names = entity_ids(document, notes, format, fits or (lambda _: True))
     for entity, name in zip(document.entities, names, strict=True):
         annotation = bioc.BioCAnnotation()
         annotation.id = name

@@ -11,9 +11,9 @@ from typing import Any
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, need
 from gridner.files import Source
-from gridner.formats._support.json_stream import items
+from gridner.formats._support.folders import data_files
+from gridner.formats._support.json_stream import stream_values
 from gridner.formats.bioc import MISSHAPEN, bioc_document, wanted
-from gridner.formats.folders import data_files
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -21,7 +21,7 @@ def read(source: Source) -> Iterator[Document]:
     library = need("bioc.biocjson", "formats")
     for path in data_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
-            for number, item in enumerate(items(path, under="documents"), start=1):
+            for number, item in enumerate(stream_values(path, under="documents"), start=1):
                 where = f"{path}: record {number}"
                 with source.record(where):
                     yield from wanted(_parse(library, item, where), where, source)

@@ -24,10 +24,10 @@ from gridner.files import (
     read_text,
     write_text,
 )
+from gridner.formats._support.folders import files_by_name, files_under, in_any_case, names_under
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from
 from gridner.formats._support.repair import agreed
-from gridner.formats.folders import by_name, files_under, in_any_case, names_under
 
 IDENTIFIER = r"T[^\s:;]+"
 TEXT_BOUND = re.compile(
@@ -50,9 +50,9 @@ def read(source: Source) -> Iterator[Document]:
         pairs = {name: (in_any_case(root.with_name(name + ".ann")), in_any_case(root.with_name(name + ".txt")))}
     else:
         names = names_under(root, source)
-        anns = by_name(root, names, (".ann",), source)
+        anns = files_by_name(root, names, (".ann",), source)
         if source.texts is None:
-            texts = by_name(root, names, (".txt",), source)
+            texts = files_by_name(root, names, (".txt",), source)
         else:
             texts = files_under(source.texts, (".txt",), source)
         if root.is_file():
@@ -76,10 +76,10 @@ def _read_document(name: str, ann: Path, txt: Path, source: Source) -> Document:
     if not ann.is_file():
         source.notes.add("text without .ann, read as without entities", str(txt))
         return Document(name, text)
-    return annotated(name, text, read_lines(ann), source)
+    return parse_ann(name, text, read_lines(ann), source)
 
 
-def annotated(name: str, text: str, lines: Iterable[Line], source: Source) -> Document:
+def parse_ann(name: str, text: str, lines: Iterable[Line], source: Source) -> Document:
     """A document from its text and the lines of its .ann file."""
     entities: dict[str, Entity] = {}
     others: list[str] = []
@@ -115,10 +115,10 @@ def _read_entity(line: str, text: str, where: str, source: Source) -> Entity:
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     """A folder with the documents and an annotation.conf that makes brat open it. Entities written are counted."""
     written = 0
-    names = no_names()
+    names = empty_names()
     for document in documents:
         note_losses(document, notes, "brat", ids=True, own_meta="brat")
-        ann = ann_of(document, notes, names)
+        ann = ann_text(document, notes, names)
         write_text(file_for(path, document.id, ".txt"), document.text)
         write_text(file_for(path, document.id, ".ann"), ann)
         written += len(document.entities)
@@ -126,12 +126,12 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     return written
 
 
-def ann_of(document: Document, notes: Notes, names: Names) -> str:
+def ann_text(document: Document, notes: Notes, names: Names) -> str:
     """The contents of its .ann file; the names of types and relations that it has are added to `names`."""
     return "".join(line + "\n" for line in _ann_lines(document, notes, names))
 
 
-def no_names() -> Names:
+def empty_names() -> Names:
     """Of no types and relations yet."""
     return {section: {} for section in NAMES}
 

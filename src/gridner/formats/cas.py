@@ -17,11 +17,11 @@ from typing import Any
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError, need
 from gridner.files import Source, check_not_empty, file_for, read_bytes
-from gridner.formats._support.entity_ids import identifiers
+from gridner.formats._support.entity_ids import entity_ids
+from gridner.formats._support.folders import files_under
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from
 from gridner.formats._support.safe_xml import check_start, is_xml, xml_text
-from gridner.formats.folders import files_under
 
 LAYER = "custom.Entity"
 NAMED = "de.tudarmstadt.ukp.dkpro.core.api.ner.type.NamedEntity"
@@ -140,7 +140,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
         text = xml_text(document.text, notes, document.id)
         cas = cassis.Cas(typesystem=types)
         cas.sofa_string, cas.sofa_mime = text, "text/plain"
-        names = identifiers(document, notes, "cas", is_xml)
+        names = entity_ids(document, notes, "cas", is_xml)
         for entity, name in zip(document.entities, names, strict=True):
             shared = name if entity.id is not None or len(entity.fragments) > 1 else None
             for at in entity.fragments:

@@ -20,8 +20,8 @@ from pathlib import Path
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.files import Line, Source, read_lines
-from gridner.formats._support.word_lists import Record, document_of, sentences_for
-from gridner.formats.folders import numbered_files
+from gridner.formats._support.folders import numbered_files
+from gridner.formats._support.word_lists import Record, document_from_words, sentences_to_write
 from gridner.text.sentences import Mention, Sentence
 
 START = "-DOCSTART-"
@@ -40,7 +40,7 @@ def read(source: Source) -> Iterator[Document]:
                 document_id = (_own_id(start) if start else "") or f"{prefix}{number}"
                 if source.wants(document_id):
                     source.once(document_id, where)
-                    yield document_of(document_id, list(_sentences(lines, source.notes)))
+                    yield document_from_words(document_id, list(_sentences(lines, source.notes)))
 
 
 def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Line]]]:
@@ -131,7 +131,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
             if document.id in NO_ID:
                 notes.add("document id that conll does not take, a number instead", document.id)
             head = f"{START}\t{document.id}\tO\n\n"
-            for sentence in sentences_for(document, notes, "conll"):
+            for sentence in sentences_to_write(document, notes, "conll"):
                 lines = zip(sentence.words, _tags(sentence, document.id), strict=True)
                 body = "".join(f"{_word(word.text, document.id, notes)}\t{tag}\n" for word, tag in lines)
                 file.write(f"{head}{body}\n")

@@ -16,8 +16,8 @@ from pathlib import Path
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, plural
 from gridner.files import Line, Source, read_lines
-from gridner.formats._support.word_lists import document_of, sentences_for
-from gridner.formats.folders import numbered_files
+from gridner.formats._support.folders import numbered_files
+from gridner.formats._support.word_lists import document_from_words, sentences_to_write
 from gridner.text.sentences import Mention
 
 MENTION = re.compile(r"(\d{1,9}(?:,\d{1,9})*) (\S.*)")
@@ -57,7 +57,7 @@ def _read_document(document_id: str, lines: list[Line], source: Source) -> Docum
     for part in listed.split("|") if listed else ():
         with source.record(lines[1].where):
             mentions.append(_read_mention(part, len(words), lines[1].where))
-    return document_of(document_id, [(words, mentions)])
+    return document_from_words(document_id, [(words, mentions)])
 
 
 def _read_mention(part: str, words: int, where: str) -> Mention:
@@ -81,7 +81,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     with open(path, "x", encoding="utf-8", newline="") as file:
         for document in documents:
             count = 0
-            for sentence in sentences_for(document, notes, "inline"):
+            for sentence in sentences_to_write(document, notes, "inline"):
                 words = " ".join(_without(r"[ \t\r\n]", word.text, document, notes) for word in sentence.words)
                 mentions = "|".join(_show(mention, document, notes) for mention in sentence.mentions)
                 if words.startswith("\ufeff") and not file.tell():

@@ -18,8 +18,8 @@ from typing import Any
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.files import Source, check_not_empty, read_lines, read_text
+from gridner.formats._support.folders import data_files, files_under
 from gridner.formats._support.json_stream import no_constant
-from gridner.formats.folders import data_files, files_under
 
 MAX_SCORE = 2**53  # of an integer
 

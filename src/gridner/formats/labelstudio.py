@@ -21,13 +21,13 @@ from typing import Any, NamedTuple
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.files import Source, check_not_empty
-from gridner.formats._support.entity_ids import identifiers
-from gridner.formats._support.joined_annotations import groups
-from gridner.formats._support.json_stream import items
+from gridner.formats._support.entity_ids import entity_ids
+from gridner.formats._support.folders import numbered_files
+from gridner.formats._support.joined_annotations import joined_groups
+from gridner.formats._support.json_stream import stream_values
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from, from_utf16
 from gridner.formats._support.repair import agreed
-from gridner.formats.folders import numbered_files
 
 FRAGMENT, META = "fragment", "labelstudio"
 Region = dict[str, Any]
@@ -45,7 +45,7 @@ def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder)."""
     for path, prefix in numbered_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
-            for number, task in enumerate(items(path), start=1):
+            for number, task in enumerate(stream_values(path), start=1):
                 where = f"{path}: task {number}"
                 with source.record(where):
                     data = task.get("data") if isinstance(task, dict) else None
@@ -104,7 +104,7 @@ def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> It
         else:
             source.notes.add("result that is no labelled region or fragment, left out", f"{where}: {kind!s:.40}")
     places = _places(regions, text, where, source.notes)
-    for members in groups(regions, joins, where):
+    for members in joined_groups(regions, joins, where):
         place = f"{where}: region {', '.join(members):.60}"
         with source.record(place):
             yield from _joined(members, regions, places, text, place, source)
@@ -224,7 +224,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 
 
 def _task(document: Document, notes: Notes) -> dict[str, Any]:
-    result = results_of(document, identifiers(document, notes, META))
+    result = results_of(document, entity_ids(document, notes, META))
     task: dict[str, Any] = {"data": {"id": document.id, "text": document.text}, "annotations": []}
     scores = [entity.score for entity in document.entities if entity.score is not None]
     if scores:

@@ -20,12 +20,12 @@ from typing import Any
 from gridner.documents import Document, Entity
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.files import Source, check_not_empty, file_for, write_text
-from gridner.formats._support.entity_ids import identifiers
-from gridner.formats._support.joined_annotations import groups
-from gridner.formats._support.json_stream import items
+from gridner.formats._support.entity_ids import entity_ids
+from gridner.formats._support.folders import data_files
+from gridner.formats._support.joined_annotations import joined_groups
+from gridner.formats._support.json_stream import stream_values
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from
-from gridner.formats.folders import data_files
 
 CHAIN, FRAGMENT, SCORE, META = "_lexicallyChainedTo", "_FRAGMENT", "score", "pubannotation"
 SOURCE = ("sourcedb", "sourceid", "divid")
@@ -37,7 +37,7 @@ def read(source: Source) -> Iterator[Document]:
     for path in data_files(source, (".json", ".jsonl")):
         name = path.name if path == source.path else path.relative_to(source.path).as_posix()
         with source.record(str(path)):
-            for number, item in enumerate(items(path), start=1):
+            for number, item in enumerate(stream_values(path), start=1):
                 where = f"{path}: record {number}"
                 with source.record(where):
                     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
@@ -81,7 +81,7 @@ def _document(item: dict[str, Any], document_id: str, where: str, source: Source
         else:
             source.notes.add("attribute of something that is no denotation, left out", f"{where}: {subject:.40}")
     entities = []
-    for members in groups(denotations, chains, where):
+    for members in joined_groups(denotations, chains, where):
         with source.record(where):
             about = [one for name in members for one in attributes.get(name, ())]
             entities.append(_entity({name: denotations[name] for name in members}, about, text, where, source.notes))
@@ -157,7 +157,7 @@ def _item(document: Document, notes: Notes) -> dict[str, Any]:
         meta = {"sourceid": document.id}
     denotations: list[dict[str, Any]] = []
     attributes: list[dict[str, Any]] = []
-    for entity, name in zip(document.entities, identifiers(document, notes, META), strict=True):
+    for entity, name in zip(document.entities, entity_ids(document, notes, META), strict=True):
         spans = [{"begin": at.start, "end": at.end} for at in entity.fragments]
         denotations.append({"id": name, "span": spans if len(spans) > 1 else spans[0], "obj": entity.type})
         pairs = [] if entity.score is None else [{"pred": SCORE, "obj": entity.score}]

@@ -27,9 +27,9 @@ from gridner.files import (
     write_text,
 )
 from gridner.formats import knowtator
+from gridner.formats._support.folders import files_by_name, files_under, names_under
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from
-from gridner.formats.folders import by_name, files_under, names_under
 
 TYPE = "Disease_Disorder"
 XML_SUFFIXES = (".txt.knowtator.xml", ".knowtator.xml", ".xml")
@@ -84,10 +84,10 @@ def _find(source: Source) -> tuple[dict[str, Path], dict[str, Path]]:
     folder = root.parent if root.is_file() else root
     names = names_under(folder, source)
     plain = [name for name in names if not name.lower().endswith(marks) and folder / name != root]
-    texts = by_name(folder, plain, (".txt",), source)
+    texts = files_by_name(folder, plain, (".txt",), source)
     if root.is_file():
         return {root.name: root}, texts
-    return by_name(root, [name for name in names if name.lower().endswith(marks)], ("",), source), texts
+    return files_by_name(root, [name for name in names if name.lower().endswith(marks)], ("",), source), texts
 
 
 def _index(annotations: dict[str, Path], texts: Collection[str], source: Source) -> dict[str, list[_Run]]:

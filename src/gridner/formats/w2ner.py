@@ -16,9 +16,9 @@ from typing import Any
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, plural
 from gridner.files import Source
-from gridner.formats._support.json_stream import items
-from gridner.formats._support.word_lists import Record, document_of, sentences_for
-from gridner.formats.folders import numbered_files
+from gridner.formats._support.folders import numbered_files
+from gridner.formats._support.json_stream import stream_values
+from gridner.formats._support.word_lists import Record, document_from_words, sentences_to_write
 from gridner.text.sentences import Mention
 
 
@@ -26,14 +26,14 @@ def read(source: Source) -> Iterator[Document]:
     """The documents of the file (or of the .json files of a folder). JSON lines are taken too."""
     for path, prefix in numbered_files(source, (".json", ".jsonl")):
         for (_, document_id), group in groupby(_records(path, prefix, source), key=lambda found: found[0]):
-            yield document_of(document_id, [record for _, record in group])
+            yield document_from_words(document_id, [record for _, record in group])
 
 
 def _records(path: Path, prefix: str, source: Source) -> Iterator[tuple[tuple[int, str], Record]]:
     """The good records that are wanted, each with the number and the id of its document."""
     run, last = 0, None
     with source.record(str(path)):
-        for number, item in enumerate(items(path), start=1):
+        for number, item in enumerate(stream_values(path), start=1):
             where = f"{path}: record {number}"
             with source.record(where):
                 own = _own_id(item, where)
@@ -45,7 +45,7 @@ def _records(path: Path, prefix: str, source: Source) -> Iterator[tuple[tuple[in
                         source.once(document_id, where)
                         run += 1
                     record = _read_record(item, source, where)
-                    document_of(document_id, [record])  # so that a bad one is found here, and skipped alone
+                    document_from_words(document_id, [record])  # so that a bad one is found here, and skipped alone
                     yield (run, document_id), record
 
 
@@ -96,7 +96,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     with open(path, "x", encoding="utf-8", newline="") as file:
         separator = "[\n"
         for document in documents:
-            for sentence in sentences_for(document, notes, "w2ner"):
+            for sentence in sentences_to_write(document, notes, "w2ner"):
                 ner = [{"index": list(mention.words), "type": mention.type} for mention in sentence.mentions]
                 record = {"id": document.id, "sentence": [word.text for word in sentence.words], "ner": ner}
                 file.write(separator + json.dumps(record, ensure_ascii=False))

@@ -15,8 +15,8 @@ from gridner.documents import Document
 from gridner.errors import Notes, plural
 from gridner.files import Source
 from gridner.formats import check_write, write
-from gridner.formats.folders import files_under
-from gridner.formats.preannotate import add_to
+from gridner.formats._support.folders import files_under
+from gridner.formats.brat_preannotation import add_predictions
 from gridner.inference.checkpoint import MANIFEST
 from gridner.inference.loading import SHIPPED
 from gridner.inference.parallel import PredictionTask, predict_in_processes
@@ -119,7 +119,7 @@ def add_to_brat_folder(
         ann_files = files_under(folder, (".ann",), Source(folder, lenient=True))
         for before, predicted in predict():
             ann_file = ann_files.get(before.id, folder / f"{before.id}.ann")
-            entities += add_to(ann_file, before, predicted.entities, notes)
+            entities += add_predictions(ann_file, before, predicted.entities, notes)
             documents += 1
     return entities, documents
 

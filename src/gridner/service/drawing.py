@@ -17,7 +17,7 @@ from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.files import Line, Source
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats.brat import ann_of, annotated, configuration, no_names
+from gridner.formats.brat import ann_text, configuration, empty_names, parse_ann
 from gridner.formats.jsonl import from_json, line_of, to_json
 from gridner.formats.parquet import rows, spreadsheet_text
 from gridner.inference.recognizer import Recognizer
@@ -42,7 +42,7 @@ def annotated_document(name: str, text: str, ann: str, limits: Limits, notes: No
         said = f"{place}: {many(len(numbered), 'annotation')}, expected at most {limits.annotations:,}"
         raise HTTPException(413, said)
     yield
-    document = annotated(name, text, numbered, Source(place, notes=notes))
+    document = parse_ann(name, text, numbered, Source(place, notes=notes))
     if _covered(document) > limits.covered:
         said = f"{place}: annotations over {_covered(document):,} characters, those under several counted several times"
         raise HTTPException(413, f"{said}; expected at most {limits.covered:,} in a drawing")
@@ -97,12 +97,12 @@ def saved(items: Sequence[dict[str, Any]], format: str, notes: Notes) -> Steps[t
     if format == "csv":
         yield
         return _csv(documents).encode(), "text/csv; charset=utf-8", "csv"
-    packed, names = io.BytesIO(), no_names()
+    packed, names = io.BytesIO(), empty_names()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for document, stem in zip(documents, _file_names(documents), strict=True):
             yield
             note_losses(document, notes, "brat", ids=True)
-            archive.writestr(f"{stem}.ann", ann_of(document, notes, names))
+            archive.writestr(f"{stem}.ann", ann_text(document, notes, names))
             archive.writestr(f"{stem}.txt", document.text)
         archive.writestr("annotation.conf", configuration(names))
     return packed.getvalue(), "application/zip", "zip"

@@ -8,22 +8,24 @@ from collections.abc import Iterable
 from gridner.errors import FormatError
 
 
-def groups(names: Iterable[str], joins: Iterable[tuple[str, str]], where: str) -> list[list[str]]:
-    """The names in groups: those that pairs join, however indirectly, stand together, each group at its first name."""
+def joined_groups(names: Iterable[str], joins: Iterable[tuple[str, str]], where: str) -> list[list[str]]:
+    """Return the names in groups: names that pairs join, directly or not, are together, in the order of first names."""
     group = {name: deque([name]) for name in names}
     for pair in joins:
         for name in pair:
             if name not in group:
-                raise FormatError(f"{where}: a relation to {name[:40]!r}, expected an annotation that is there")
+                raise FormatError(
+                    f"{where}: a relation to {name[:40]!r}, which is not an annotation; add it or remove the relation"
+                )
         first, second = (group[name] for name in pair)
         if first is second:
             continue
-        if len(first) >= len(second):  # the shorter one moves, so that a chain of any order costs little
-            moved, whole = second, first
-            whole.extend(moved)
+        if len(first) >= len(second):  # the shorter one moves, so that a long chain is cheap in any order
+            shorter, longer = second, first
+            longer.extend(shorter)
         else:
-            moved, whole = first, second
-            whole.extendleft(reversed(moved))
-        for name in moved:
-            group[name] = whole
+            shorter, longer = first, second
+            longer.extendleft(reversed(shorter))
+        for name in shorter:
+            group[name] = longer
     return [list(members) for members in {id(members): members for members in group.values()}.values()]

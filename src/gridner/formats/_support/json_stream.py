@@ -1,4 +1,4 @@
-"""The values of a JSON array, or of JSON lines, one at a time: never more than one of them in memory."""
+"""Read the values of a JSON array, or of JSON lines, one at a time, with at most one of them in memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ CHUNK = 2**16  # characters
 WHITE = re.compile(r"[ \t\r\n]*")
 
 
-def items(path: Path, under: str | None = None) -> Iterator[Any]:
-    """The values of the array that the file holds, or the values that it holds one after the other.
+def stream_values(path: Path, under: str | None = None) -> Iterator[Any]:
+    """Yield the values of the array in a file, or the values of a file without an array.
 
-    An object among them that has an array under the name `under` stands for the values of that array.
+    If an object has an array in the field `under`, its place is taken by the values of that array.
     """
     number, first = 0, True
     expected = "a JSON array of records" if under is None else f"JSON with {under!r}"
@@ -41,20 +41,22 @@ def items(path: Path, under: str | None = None) -> Iterator[Any]:
             if stream.peek():
                 raise ValueError("Extra data")
         except (ValueError, RecursionError) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
-            raise FormatError(f"{path}: after record {number}: {_said(error)}, expected {expected}, in UTF-8") from None
+            raise FormatError(
+                f"{path}: after record {number}: {_problem(error)}, expected {expected}, in UTF-8"
+            ) from None
     if not number:
         raise FormatError(f"{path}: no records, expected {'a JSON array of them' if under is None else expected}")
 
 
-def _said(error: Exception) -> str:
-    """What is wrong; positions are left off, as they count from where a chunk starts."""
+def _problem(error: Exception) -> str:
+    """Return what is wrong, without the position, which counts from the start of a chunk."""
     if isinstance(error, UnicodeDecodeError):
         return f"byte 0x{error.object[error.start]:02x}"
     return error.msg if isinstance(error, json.JSONDecodeError) else str(error)[:120]
 
 
 def no_constant(name: str) -> NoReturn:
-    """NaN and Infinity are not JSON."""
+    """Raise an error for NaN and Infinity, which are not JSON."""
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -62,32 +64,32 @@ DECODER = json.JSONDecoder(parse_constant=no_constant)
 
 
 class _Stream:
-    """JSON text that is read as far as it is needed, and forgotten when it was taken."""
+    """JSON text, read as far as needed and dropped once it is consumed."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
         self._text, self._at, self._ended = "", 0, False
 
     def peek(self) -> str:
-        """The next character that is not white space, '' at the end."""
+        """Return the next character that is not white space, '' at the end."""
         while True:
-            self._at = WHITE.match(self._text, self._at).end()  # type: ignore[union-attr]  # it matches anything
+            self._at = WHITE.match(self._text, self._at).end()  # type: ignore[union-attr]  # it always matches
             if self._at < len(self._text) or self._ended:
                 return self._text[self._at : self._at + 1]
             self._read_more()
 
     def skip(self) -> None:
-        """Leave the next character behind."""
+        """Skip the next character."""
         self._at += 1
 
     def expect(self, character: str) -> None:
-        """Take the next character, which must be this one."""
+        """Skip the next character, which must be this one."""
         if self.peek() != character:
             raise ValueError(f"{self.peek()!r}, expected {character!r}" if self.peek() else "the file ends")
         self.skip()
 
     def value(self) -> Any:
-        """Take the next value. Only at the end of the file is it certain that one is broken and not just cut here."""
+        """Return the next value. Only at the end of the file is a broken value known not to be merely cut."""
         self.peek()
         while True:
             try:
@@ -104,28 +106,28 @@ class _Stream:
             self._read_more()
 
     def values_under(self, name: str) -> Iterator[Any]:
-        """Take the next value: if it is an object with an array under that name, the values of that array."""
+        """Yield the next value; if it is an object with an array in that field, the values of the array instead."""
         if self.peek() != "{":
             yield self.value()
             return
         self.skip()
         others: dict[str, Any] = {}
-        found = False
-        for _ in self._parted_until("}"):
+        has_array = False
+        for _ in self._separated_until("}"):
             key = self.value()
             self.expect(":")
             if key == name and self.peek() == "[":
-                found = True
+                has_array = True
                 self.skip()
-                for _ in self._parted_until("]"):
+                for _ in self._separated_until("]"):
                     yield self.value()
             else:
                 others[str(key)] = self.value()
-        if not found:
+        if not has_array:
             yield others
 
-    def _parted_until(self, end: str) -> Iterator[None]:
-        """Stop where a value stands, and take the commas between them and the end."""
+    def _separated_until(self, end: str) -> Iterator[None]:
+        """Yield before each value; skip the commas between values, and the end."""
         first = True
         while self.peek() != end:
             if not first:

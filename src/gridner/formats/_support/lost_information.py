@@ -1,4 +1,4 @@
-"""What a format cannot carry is counted and said."""
+"""Count what a format cannot carry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def note_losses(
     own_meta: str | None = None,
     own_entity_meta: str | None = None,
 ) -> None:
-    """Count what a format leaves out of a document; `own_meta` and `own_entity_meta` are the keys of what it keeps."""
+    """Count what a format leaves out of a document. `own_meta` and `own_entity_meta` are the keys of meta it writes."""
     if document.sentences is not None and not sentences:
         notes.add(f"document's own sentences and words, not carried by {format}", document.id)
     if any(key != own_meta for key in document.meta):

@@ -1,4 +1,4 @@
-"""Character offsets as annotation files give them, made into fragments."""
+"""Fragments from the character offsets of annotation files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gridner.documents import Fragment, join_fragments
 from gridner.errors import FormatError, InvalidError, Notes, plural
 
 
-def check_text(said: str, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
-    """Offsets whose characters are not what the annotation itself says are wrong. White space does not matter."""
+def check_text(stated: str, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
+    """Raise an error if the offsets of an annotation do not cover the text that it states; white space is ignored."""
     covered = [" ".join(text[start:end] for start, end in order) for order in (pairs, sorted(pairs))]
-    if squeezed(said) not in map(squeezed, covered):
+    if squeezed(stated) not in map(squeezed, covered):
         offsets = ";".join(f"{start} {end}" for start, end in pairs)
-        raise FormatError(f"{where}: the text at {offsets[:60]} is {covered[0][:60]!r}, expected {said[:60]!r}")
+        raise FormatError(f"{where}: the text at {offsets[:60]} is {covered[0][:60]!r}, expected {stated[:60]!r}")
 
 
 def squeezed(text: str) -> str:
@@ -23,8 +23,11 @@ def squeezed(text: str) -> str:
 
 
 def fragments_from(pairs: Iterable[tuple[int, int]], text: str, where: str, notes: Notes) -> tuple[Fragment, ...]:
-    """Fragments in text order; those parted only by white space are one. Overlapping ones are joined and counted."""
-    found: list[Fragment] = []
+    """Return fragments in text order; those with only white space between them are one.
+
+    Overlapping fragments are joined and counted.
+    """
+    fragments: list[Fragment] = []
     for start, end in sorted(pairs):
         if end > len(text):
             raise FormatError(
@@ -34,21 +37,21 @@ def fragments_from(pairs: Iterable[tuple[int, int]], text: str, where: str, note
             fragment = Fragment(start, end)
         except InvalidError as error:
             raise FormatError(f"{where}: {error}") from None
-        if found and start < found[-1].end:
+        if fragments and start < fragments[-1].end:
             notes.add("annotation whose fragments overlap, joined", where)
-            found[-1] = Fragment(found[-1].start, max(found[-1].end, end))
+            fragments[-1] = Fragment(fragments[-1].start, max(fragments[-1].end, end))
         else:
-            found.append(fragment)
-    return join_fragments(text, found)
+            fragments.append(fragment)
+    return join_fragments(text, fragments)
 
 
 def from_utf16(text: str) -> dict[int, int]:
-    """Where in the text, in code points, each UTF-16 unit starts; the middle of a pair of units is nowhere."""
+    """Map offsets in UTF-16 units to code points; an offset inside a pair of units is missing."""
     return _starts(2 if character > "\uffff" else 1 for character in text)
 
 
 def from_utf8(text: str) -> dict[int, int]:
-    """Where in the text, in code points, each byte of UTF-8 starts; the middle of a character is nowhere."""
+    """Map offsets in bytes of UTF-8 to code points; an offset inside a character is missing."""
     return _starts(len(character.encode("utf-8", "surrogatepass")) for character in text)
 
 

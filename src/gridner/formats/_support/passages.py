@@ -1,4 +1,4 @@
-"""A text from passages that say at which character they start."""
+"""Join passages, each with the offset of its first character, to a text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from gridner import files
 from gridner.errors import FormatError
 
 
-def text_of(pieces: Iterable[tuple[int, str]], where: str) -> str:
-    """The pieces at their places, line feeds between them. One that says what is there already adds nothing."""
+def join_passages(passages: Iterable[tuple[int, str]], where: str) -> str:
+    """Return the passages at their offsets, with line feeds between them. A passage that repeats the text adds nothing."""
     text = ""
-    for start, piece in sorted(pieces, key=lambda one: one[0]):
+    for start, passage in sorted(passages, key=lambda pair: pair[0]):
         if not 0 <= start <= files.MAX_BYTES:
             raise FormatError(f"{where}: a passage at {start}, expected 0 to {files.MAX_BYTES:,}")
         if start >= len(text):
-            text += "\n" * (start - len(text)) + piece
-        elif not text[start:].startswith(piece):
+            text += "\n" * (start - len(text)) + passage
+        elif not text[start:].startswith(passage):
             raise FormatError(
-                f"{where}: the passage at {start}, {piece[:30]!r}, starts inside the one before it, "
+                f"{where}: the passage at {start}, {passage[:30]!r}, starts inside the one before it, "
                 f"expected {len(text)} or more"
             )
     return text

@@ -1,4 +1,4 @@
-"""XML from anywhere and text for XML: nothing is fetched or expanded, and what XML cannot carry is replaced."""
+"""Safe XML: reading fetches and expands nothing, and writing replaces characters that XML cannot carry."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_start(file: BinaryIO, where: str) -> str:
-    """Read as far as the first element, whose name is returned, and go back: what is declared before it is refused.
+    """Return the name of the first element, and go back to the start. Entity declarations before it are an error.
 
-    Entities can only be declared there. A DOCTYPE that names a DTD is taken, and the DTD left alone.
+    Entities can be declared only there. A DOCTYPE may name a DTD, which is not read.
     """
-    import defusedxml  # here, because few need it
+    import defusedxml  # imported here because few need it
     from defusedxml.ElementTree import iterparse
 
     try:
@@ -30,17 +30,17 @@ def check_start(file: BinaryIO, where: str) -> str:
 
 
 def is_xml(text: str) -> bool:
-    """Whether XML can carry all characters."""
+    """Return whether XML can carry all characters of a text."""
     return not NOT_XML.search(text)
 
 
 def xml_text(text: str, notes: Notes, where: str) -> str:
-    """The text with what XML cannot carry (a form feed, say) replaced, character by character, and counted."""
+    """Return the text with characters that XML cannot carry, such as a form feed, replaced and counted."""
     if is_xml(text):
         return str(text)
 
-    def other(found: re.Match[str]) -> str:
-        notes.add("character that XML cannot carry, replaced", f"{where}: U+{ord(found[0]):04X} at {found.start()}")
-        return " " if found[0].isspace() else "\ufffd"
+    def replacement(match: re.Match[str]) -> str:
+        notes.add("character that XML cannot carry, replaced", f"{where}: U+{ord(match[0]):04X} at {match.start()}")
+        return " " if match[0].isspace() else "\ufffd"
 
-    return NOT_XML.sub(other, text)
+    return NOT_XML.sub(replacement, text)

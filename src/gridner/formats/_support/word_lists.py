@@ -1,4 +1,4 @@
-"""What the formats of words share: a document from lists of words, and the sentences that stand for a document."""
+"""Documents from lists of words, and the sentences to write, for the formats that have words instead of text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gridner.text.sentences import Mention, Sentence, Word, align, entity_of
 Record = tuple[Sequence[str], Sequence[Mention]]  # the words of a sentence, and its mentions
 
 
-def document_of(document_id: str, records: Sequence[Record]) -> Document:
-    """A document whose text is the words parted by spaces and the sentences parted by line feeds."""
+def document_from_words(document_id: str, records: Sequence[Record]) -> Document:
+    """Return a document whose text has spaces between words and line feeds between sentences."""
     sentences: list[tuple[Fragment, ...]] = []
     entities: list[Entity] = []
-    place = 0
+    start = 0
     for words, mentions in records:
         if not words or not all(words):
             raise InvalidError(
@@ -24,17 +24,17 @@ def document_of(document_id: str, records: Sequence[Record]) -> Document:
             )
         offsets = []
         for word in words:
-            offsets.append(Fragment(place, place + len(word)))
-            place += len(word) + 1
-        placed = tuple(Word(word, at.start, at.end) for word, at in zip(words, offsets, strict=True))
-        sentence = Sentence(document_id, placed, tuple(dict.fromkeys(mentions)))
+            offsets.append(Fragment(start, start + len(word)))
+            start += len(word) + 1
+        located = tuple(Word(word, at.start, at.end) for word, at in zip(words, offsets, strict=True))
+        sentence = Sentence(document_id, located, tuple(dict.fromkeys(mentions)))
         entities += [entity_of(sentence, mention) for mention in mentions]
         sentences.append(tuple(offsets))
     return Document(document_id, "\n".join(" ".join(words) for words, _ in records), tuple(entities), tuple(sentences))
 
 
-def sentences_for(document: Document, notes: Notes, format: str) -> Iterator[Sentence]:
-    """The sentences that a format of words writes for a document; what they leave out is counted."""
+def sentences_to_write(document: Document, notes: Notes, format: str) -> Iterator[Sentence]:
+    """Yield the sentences of a document, and count what a format of words leaves out."""
     note_losses(document, notes, format, sentences=True)
     aligned = align(document)
     if not aligned.sentences:
@@ -42,13 +42,13 @@ def sentences_for(document: Document, notes: Notes, format: str) -> Iterator[Sen
         return
     if document.text != "\n".join(" ".join(word.text for word in sentence.words) for sentence in aligned.sentences):
         notes.add(f"text between the words, not carried by {format} (offsets change)", document.id)
-    kept = sum(len(sentence.mentions) for sentence in aligned.sentences)
-    for _ in range(len(document.entities) - len(aligned.cut) - kept):
+    mentions = sum(len(sentence.mentions) for sentence in aligned.sentences)
+    for _ in range(len(document.entities) - len(aligned.cut) - mentions):
         notes.add(f"entity that repeats another one, written once to {format}", document.id)
     for entity, reason in aligned.cut:
-        said = covered_text(document.text, entity.fragments)
+        covered = covered_text(document.text, entity.fragments)
         notes.add(
             f"entity that {reason.value}, not written to {format}",
-            f"{document.id}: {entity.type} {show_fragments(entity.fragments)} {said[:60]!r}",
+            f"{document.id}: {entity.type} {show_fragments(entity.fragments)} {covered[:60]!r}",
         )
     yield from aligned.sentences

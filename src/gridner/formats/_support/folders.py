@@ -20,7 +20,7 @@ def files_under(root: Path, suffixes: tuple[str, ...], source: Source | None = N
     cannot be read and a link that leads nowhere are errors; if `source` is lenient, they are skipped and counted.
     """
     source = source or Source(root)
-    return by_name(root, names_under(root, source), suffixes, source)
+    return files_by_name(root, names_under(root, source), suffixes, source)
 
 
 def names_under(root: Path, source: Source) -> list[str]:
@@ -57,7 +57,7 @@ def names_under(root: Path, source: Source) -> list[str]:
     return sorted(found)
 
 
-def by_name(root: Path, names: Iterable[str], suffixes: tuple[str, ...], source: Source) -> dict[str, Path]:
+def files_by_name(root: Path, names: Iterable[str], suffixes: tuple[str, ...], source: Source) -> dict[str, Path]:
     """Return the files that end in one of the suffixes, by name without it. Two files of one name are an error."""
     found: dict[str, Path] = {}
     for name in names:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes
 from gridner.formats import read
-from gridner.formats.preannotate import add_to, last_numbers
+from gridner.formats.brat_preannotation import add_predictions, last_numbers
 from support.formats import put
 from support.strategies import ODD_TYPES, corpora
 
@@ -24,7 +24,7 @@ PAIN = Entity("ADR", (Fragment(7, 11),), 0.5)
 
 def annotate(folder: Path, found: Iterable[Entity], *, lenient: bool = False) -> int:
     (document,) = read(folder, "brat", lenient=lenient)
-    return add_to(folder / "d.ann", document, found, Notes())
+    return add_predictions(folder / "d.ann", document, found, Notes())
 
 
 def ids_of(ann: str) -> list[str]:

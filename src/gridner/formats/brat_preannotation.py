@@ -16,7 +16,7 @@ LINE_END = re.compile(r"[\r\n]+")
 NUMBERED = re.compile(r"(?<![^\W_])([A-Z#])(\d{1,1000})(?!\w)")
 
 
-def add_to(ann: Path, document: Document, found: Iterable[Entity], notes: Notes) -> int:
+def add_predictions(ann: Path, document: Document, found: Iterable[Entity], notes: Notes) -> int:
     """Add entities to an .ann file, each with its score as a note, and return how many.
 
     `document` is what was read there. Entities that it has already, as brat spells their types, are not added again.
