@@ -225,10 +225,10 @@ def test_the_id_of_a_document(tmp_path: Path, data: dict[str, Any], more: Any, d
         (task(said(1, 5, "pain")), "region r1: the text at 1 5 is 'ain ', expected 'pain'"),
         (task(said(14, 24, "annotation"), text=EMOJI), "region r14: the text at 14 24 is .*, expected 'annotation'"),
         (task(region("a", 0, 4), region("a", 5, 7)), "region a a second time, expected each id once"),
-        (task(region("a", 0, 4), joined("a", "b", "fragment")), "a relation to 'b', expected an annotation that is"),
+        (task(region("a", 0, 4), joined("a", "b", "fragment")), "a relation to 'b', which is not an annotation"),
         (
             task(region("a", 0, 4), region("b", 8, 12, "Side"), joined("a", "b", "fragment")),
-            r"region a, b: fragments of one entity with other labels, expected \['ADR'\] for all",
+            r"region a, b: fragments of one entity with different labels, expected \['ADR'\] for all",
         ),
     ],
 )

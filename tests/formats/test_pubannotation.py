@@ -157,7 +157,10 @@ def denotation(**changes: Any) -> dict[str, Any]:
             denotation(obj="_FRAGMENT"),
             "denotation T1: 0 with a type of its own, expected one, and the others _FRAGMENT",
         ),
-        ({"text": CELLS, "denotations": BAG, "relations": [CHAINED]}, "a relation to 'T1-1', expected an annotation"),
+        (
+            {"text": CELLS, "denotations": BAG, "relations": [CHAINED]},
+            "a relation to 'T1-1', which is not an annotation",
+        ),
         (
             {"text": CELLS, "denotations": BAG, "relations": [{**CHAINED, "subj": "T1", "obj": "T2"}]},
             "denotation T1, T2: 2 with a type of its own",

@@ -1,17 +1,16 @@
-"""The `kb` schema of BigBIO, as JSON: an array of examples, or one a line.
+"""The `kb` schema of BigBIO, as JSON: an array of examples, or one per line.
 
 {"id": "1", "document_id": "1", "passages": [{"id": "1_0", "type": "", "text": ["pain in arm"], "offsets": [[0, 11]]}],
  "entities": [{"id": "1_T1", "type": "ADR", "text": ["pain", "arm"], "offsets": [[0, 4], [8, 11]], "normalized": []}],
  "events": [], "coreferences": [], "relations": []}
 
-Offsets are code points. Passages stand at their offsets, line feeds between them. The concepts of an entity
-(`normalized`) are kept in its `meta["bigbio"]`. BigBIO wants ids that no other example has, so the document's stands
-before those of entities; on reading it is left off.
+Offsets are code points. Passages are at their offsets, with line feeds between them. The concepts of an entity
+(`normalized`) are kept in its `meta["bigbio"]`. BigBIO needs ids that are unique among all examples, so entity ids
+begin with the document's id; reading removes it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from reprlib import repr as shorten
@@ -22,11 +21,12 @@ from gridner.errors import FormatError, Notes, plural
 from gridner.files import Source, check_not_empty
 from gridner.formats._support.entity_ids import entity_ids
 from gridner.formats._support.folders import data_files
+from gridner.formats._support.json_fields import objects_in
+from gridner.formats._support.json_output import document_json, write_array
 from gridner.formats._support.json_stream import stream_values
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats._support.offsets import fragments_from
 from gridner.formats._support.passages import join_passages
-from gridner.formats._support.repair import agreed
+from gridner.formats._support.repair import agreed_fragments
 
 META = "bigbio"
 CONCEPT = ("db_name", "db_id")
@@ -46,7 +46,7 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def from_kb(item: Mapping[str, Any], where: str, notes: Notes | None = None) -> Document:
-    """A document from an example of the `kb` schema; what is left out is counted."""
+    """Return a document from an example of the `kb` schema, and count what is left out."""
     notes = Notes() if notes is None else notes
     return _document(item, _id_of(item, where), where, Source(Path(where), notes=notes))
 
@@ -62,35 +62,28 @@ def _id_of(item: Any, where: str) -> str:
 
 def _document(item: Mapping[str, Any], document_id: str, where: str, source: Source) -> Document:
     where = f"{where}: document {document_id:.60}"
-    pieces = [
-        piece
-        for number, passage in enumerate(_objects(item, "passages", where))
-        for piece in _pieces(passage, f"{where}: passages[{number}]")
+    passages = [
+        located
+        for number, passage in enumerate(objects_in(item, "passages", where))
+        for located in _located_texts(passage, f"{where}: passages[{number}]")
     ]
-    text = join_passages(pieces, where)
+    text = join_passages(passages, where)
     check_not_empty(text, where)
     entities = []
-    for number, entity in enumerate(_objects(item, "entities", where)):
-        place = f"{where}: entities[{number}]"
-        with source.record(place):
-            entities.append(_entity(entity, document_id, text, place, source))
+    for number, entity in enumerate(objects_in(item, "entities", where)):
+        entity_where = f"{where}: entities[{number}]"
+        with source.record(entity_where):
+            entities.append(_entity(entity, document_id, text, entity_where, source))
     for kind in ("events", "coreferences", "relations"):
-        for number, _ in enumerate(_objects(item, kind, where)):
+        for number, _ in enumerate(objects_in(item, kind, where)):
             source.notes.add(f"one of the {kind}, left out", f"{where}: {kind}[{number}]")
     return Document(document_id, text, tuple(entities))
 
 
-def _objects(item: Mapping[str, Any], key: str, where: str) -> list[Mapping[str, Any]]:
-    found = item.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
-        raise FormatError(f"{where}: {key} are {shorten(found)}, expected a list of objects")
-    return found
-
-
-def _parts(item: Mapping[str, Any], where: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """The texts and the offsets of a passage or an entity."""
+def _texts_and_offsets(item: Mapping[str, Any], where: str) -> tuple[list[str], list[tuple[int, int]]]:
+    """Return the texts and the offsets of a passage or an entity."""
     texts, offsets = item.get("text"), item.get("offsets")
-    if not isinstance(texts, list) or not all(isinstance(said, str) for said in texts):
+    if not isinstance(texts, list) or not all(isinstance(value, str) for value in texts):
         raise FormatError(f"{where}: text is {shorten(texts)}, expected a list of texts")
     if not isinstance(offsets, list) or not offsets:
         raise FormatError(f"{where}: offsets are {shorten(offsets)}, expected a list of [start, end]")
@@ -100,26 +93,26 @@ def _parts(item: Mapping[str, Any], where: str) -> tuple[list[str], list[tuple[i
     return texts, [(start, end) for start, end in offsets]
 
 
-def _pieces(passage: Mapping[str, Any], where: str) -> Iterator[tuple[int, str]]:
-    texts, pairs = _parts(passage, where)
+def _located_texts(passage: Mapping[str, Any], where: str) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a passage with their offsets."""
+    texts, pairs = _texts_and_offsets(passage, where)
     if len(texts) != len(pairs):
         raise FormatError(f"{where}: {len(texts)} texts and {len(pairs)} offsets, expected as many")
-    for said, (start, end) in zip(texts, pairs, strict=True):
-        if end - start != len(said):
+    for text, (start, end) in zip(texts, pairs, strict=True):
+        if end - start != len(text):
             raise FormatError(
-                f"{where}: offsets {start}-{end} for a text of {plural(len(said), 'character')}, expected as many"
+                f"{where}: offsets {start}-{end} for a text of {plural(len(text), 'character')}, expected as many"
             )
-        yield start, said
+        yield start, text
 
 
 def _entity(item: Mapping[str, Any], document_id: str, text: str, where: str, source: Source) -> Entity:
-    texts, pairs = _parts(item, where)
+    texts, pairs = _texts_and_offsets(item, where)
     kind = item.get("type")
     if not isinstance(kind, str):
         raise FormatError(f"{where}: type is {shorten(kind)}, expected text")
-    fragments = fragments_from(pairs, text, where, source.notes)
-    if any(map(str.strip, texts)) and (found := agreed(" ".join(texts), pairs, text, where, source)) is not pairs:
-        fragments = fragments_from(found, text, where, Notes())
+    stated = " ".join(texts)
+    fragments = agreed_fragments(stated if stated.strip() else None, pairs, text, where, source)
     own = item.get("id")
     name = str(own).removeprefix(f"{document_id}_") if own not in (None, "") else ""
     concepts = item.get("normalized") or []
@@ -127,7 +120,7 @@ def _entity(item: Mapping[str, Any], document_id: str, text: str, where: str, so
 
 
 def to_kb(document: Document, notes: Notes | None = None) -> dict[str, Any]:
-    """An example of the `kb` schema from a document; what it cannot carry is counted."""
+    """Return a document as an example of the `kb` schema, and count what it cannot carry."""
     notes = Notes() if notes is None else notes
     note_losses(document, notes, META, ids=True, own_entity_meta=META)
     text, names = document.text, entity_ids(document, notes, META)
@@ -147,25 +140,22 @@ def to_kb(document: Document, notes: Notes | None = None) -> dict[str, Any]:
 
 
 def _concepts(entity: Entity, document_id: str, notes: Notes) -> list[dict[str, str]]:
-    """What was kept; `meta` may come from anywhere, so it is checked."""
-    kept = entity.meta.get(META, [])
-    if isinstance(kept, list) and all(
-        isinstance(one, dict) and set(one) == set(CONCEPT) and all(isinstance(said, str) for said in one.values())
-        for one in kept
+    """Return the concepts of an entity, checked, because `meta` may come from anywhere."""
+    concepts = entity.meta.get(META, [])
+    if isinstance(concepts, list) and all(
+        isinstance(concept, dict)
+        and set(concept) == set(CONCEPT)
+        and all(isinstance(value, str) for value in concept.values())
+        for concept in concepts
     ):
-        return kept
+        return concepts
     notes.add("meta 'bigbio' that is not a list of db_name and db_id, not written", f"{document_id}: {entity.type}")
     return []
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file, an array with an example a line. How many entities were written is returned."""
-    written = 0
-    with open(path, "x", encoding="utf-8", newline="") as file:
-        separator = "[\n"
-        for document in documents:
-            file.write(separator + json.dumps(to_kb(document, notes), ensure_ascii=False))
-            separator = ",\n"
-            written += len(document.entities)
-        file.write("\n]\n" if separator == ",\n" else "[]\n")
-    return written
+    """Write one file, an array with one example per line. Return the number of entities written."""
+    return write_array(
+        path,
+        ((document_json(document.id, to_kb(document, notes)), len(document.entities)) for document in documents),
+    )

@@ -21,9 +21,9 @@ from gridner.files import Source, check_not_empty, open_bytes
 from gridner.formats._support.entity_ids import entity_ids
 from gridner.formats._support.folders import data_files
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats._support.offsets import check_text, fragments_from, from_utf8
+from gridner.formats._support.offsets import check_text, from_utf8
 from gridner.formats._support.passages import join_passages
-from gridner.formats._support.repair import agreed
+from gridner.formats._support.repair import agreed_fragments
 from gridner.formats._support.safe_xml import check_start, is_xml, xml_text
 
 TYPE, SCORE = "type", "score"
@@ -130,7 +130,7 @@ def _fits(annotation: Any, text: str, places: Mapping[int, int] | None = None) -
         pairs = _pairs(annotation, "")
         if places is not None:
             pairs = [(places.get(start, -1), places.get(end, -1)) for start, end in pairs]
-        _check_said(annotation.text, pairs, text, "")
+        _check_stated(annotation.text, pairs, text, "")
     except FormatError:
         return False
     return all(0 <= at <= len(text) for pair in pairs for at in pair)
@@ -170,9 +170,7 @@ def _entities(annotation: Any, text: str, where: str, source: Source) -> Iterato
         source.notes.add("annotation without location, left out", where)
         return
     pairs = _pairs(annotation, where)
-    fragments = fragments_from(pairs, text, where, source.notes)
-    if (found := agreed(annotation.text or "", pairs, text, where, source, _check_said)) is not pairs:
-        fragments = fragments_from(found, text, where, Notes())
+    fragments = agreed_fragments(annotation.text or "", pairs, text, where, source, _check_stated)
     score = _number(infons.get(SCORE))
     if score is not None:
         del infons[SCORE]
@@ -180,7 +178,7 @@ def _entities(annotation: Any, text: str, where: str, source: Source) -> Iterato
     yield Entity(name.strip(), fragments, score, own or None, {"bioc": infons} if infons else {})
 
 
-def _check_said(said: str | None, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
+def _check_stated(said: str | None, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
     """An annotation says its fragments, with or without a mark between them, or the gaps, too; or nothing."""
     if not said or not said.strip() or not pairs:
         return

@@ -1,8 +1,8 @@
 """brat standoff: NAME.txt with NAME.ann, fragments as `0 5;16 20`.
 
-Fragments parted only by white space are one (brat splits at line ends) and are split at line ends again on writing;
-fragments out of text order are sorted. Relations, events, attributes, notes and normalisations are kept, as they stand,
-in `meta["brat"]`, and written again unless what they refer to has gone.
+Reading joins fragments with only white space between them (brat splits at line ends), and writing splits them again.
+Fragments out of text order are sorted. Relations, events, attributes, notes and normalizations are kept unchanged in
+`meta["brat"]`, and written again unless their target is gone.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from gridner.files import (
     read_text,
     write_text,
 )
+from gridner.formats._support.entity_ids import entity_ids
 from gridner.formats._support.folders import files_by_name, files_under, in_any_case, names_under
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats._support.offsets import fragments_from
-from gridner.formats._support.repair import agreed
+from gridner.formats._support.repair import agreed_fragments
 
 IDENTIFIER = r"T[^\s:;]+"
 TEXT_BOUND = re.compile(
     rf"({IDENTIFIER})\t([^\t ]+) (\d{{1,18}} \d{{1,18}}(?:;\d{{1,18}} \d{{1,18}})*)(?:\t(.*))?", re.DOTALL
 )
 OTHER_KINDS = re.compile(r"[REAMN#*]\S*\t\S[^\n]*")
-BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]")  # what brat takes for the end of a line or column
+BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1f\x85\u2028\u2029]")  # ends a line or column in brat
 GONE = "brat annotation whose target is gone, not written"
 Names = dict[str, dict[str, None]]  # section of annotation.conf → names
 NAMES = ("entities", "relations", "equivalences", "events", "attributes")
 
 
 def read(source: Source) -> Iterator[Document]:
-    """Documents of a folder (or of one file), by name. `source.texts` is the folder of the texts, if another."""
+    """Yield the documents of a folder (or of one file), by name. `source.texts` is the folder of the texts."""
     root = source.path
     if root.is_file() and root.suffix.lower() not in (".ann", ".txt"):
-        raise FormatError(f"{root}: expected a folder, a .txt or an .ann file")
+        raise FormatError(f"{root}: not a brat file, expected a folder, a .txt or an .ann file")
     if root.is_file() and source.texts is None:
         name = root.name.removesuffix(root.suffix)
         pairs = {name: (in_any_case(root.with_name(name + ".ann")), in_any_case(root.with_name(name + ".txt")))}
@@ -70,7 +70,7 @@ def read(source: Source) -> Iterator[Document]:
 
 def _read_document(name: str, ann: Path, txt: Path, source: Source) -> Document:
     if not txt.is_file():
-        raise FormatError(f"{ann}: no text for it, expected {txt} (--texts names another folder)")
+        raise FormatError(f"{ann}: no text for it, expected {txt}; name another folder with --texts")
     text = read_text(txt)
     check_not_empty(text, str(txt))
     if not ann.is_file():
@@ -80,22 +80,22 @@ def _read_document(name: str, ann: Path, txt: Path, source: Source) -> Document:
 
 
 def parse_ann(name: str, text: str, lines: Iterable[Line], source: Source) -> Document:
-    """A document from its text and the lines of its .ann file."""
+    """Return a document from its text and the lines of its .ann file."""
     entities: dict[str, Entity] = {}
     others: list[str] = []
     for line in lines:
         with source.record(line.where):
-            said = line.text
-            if said.startswith("T"):
-                entity = _read_entity(said, text, line.where, source)
+            content = line.text
+            if content.startswith("T"):
+                entity = _read_entity(content, text, line.where, source)
                 if entity.id in entities:
                     raise FormatError(f"{line.where}: {entity.id} a second time, expected each id once")
                 entities[entity.id or ""] = entity
-            elif OTHER_KINDS.fullmatch(said):
-                others.append(said)
-            elif said.strip():
+            elif OTHER_KINDS.fullmatch(content):
+                others.append(content)
+            elif content.strip():
                 raise FormatError(
-                    f"{line.where}: {said[:40]!r}, expected a brat annotation (T1, R1, E1, A1, #1, …, then a tab)"
+                    f"{line.where}: {content[:40]!r}, expected a brat annotation (T1, R1, E1, A1, #1, …, then a tab)"
                 )
     return Document(name, text, tuple(entities.values()), meta={"brat": others} if others else {})
 
@@ -104,16 +104,13 @@ def _read_entity(line: str, text: str, where: str, source: Source) -> Entity:
     match = TEXT_BOUND.fullmatch(line)
     if not match:
         raise FormatError(f"{where}: {line[:60]!r}, expected T1, tab, 'Type 0 5;16 20', tab, the text")
-    identifier, name, offsets, said = match.groups()
+    identifier, name, offsets, stated = match.groups()
     pairs = [(int(start), int(end)) for start, end in (pair.split() for pair in offsets.split(";"))]
-    fragments = fragments_from(pairs, text, where, source.notes)
-    if said is not None and (found := agreed(said, pairs, text, where, source)) is not pairs:
-        fragments = fragments_from(found, text, where, Notes())
-    return Entity(name, fragments, id=identifier)
+    return Entity(name, agreed_fragments(stated, pairs, text, where, source), id=identifier)
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """A folder with the documents and an annotation.conf that makes brat open it. Entities written are counted."""
+    """Write a folder with the documents and an annotation.conf for brat. Return the number of entities written."""
     written = 0
     names = empty_names()
     for document in documents:
@@ -127,29 +124,22 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 
 
 def ann_text(document: Document, notes: Notes, names: Names) -> str:
-    """The contents of its .ann file; the names of types and relations that it has are added to `names`."""
+    """Return the contents of a document's .ann file, and add the names of its types and relations to `names`."""
     return "".join(line + "\n" for line in _ann_lines(document, notes, names))
 
 
 def empty_names() -> Names:
-    """Of no types and relations yet."""
+    """Return the sections of annotation.conf without any names."""
     return {section: {} for section in NAMES}
 
 
 def _ann_lines(document: Document, notes: Notes, names: Names) -> Iterator[str]:
     others = _other_lines(document, notes)
-    spare = _spare_identifiers(document, others)
-    used: set[str] = set()
-    for entity in document.entities:
-        identifier = entity.id
-        if identifier is None or identifier in used or not re.fullmatch(IDENTIFIER, identifier):
-            identifier = next(spare)
-            if entity.id is not None:
-                notes.add("entity id that brat does not take, numbered anew", f"{document.id}: {entity.id}")
-        used.add(identifier)
+    ids = entity_ids(document, notes, "brat", re.compile(IDENTIFIER).fullmatch, _unused_ids(document, others))
+    for entity, identifier in zip(document.entities, ids, strict=True):
         names["entities"][brat_name(entity.type)] = None
         yield entity_line(document, entity, identifier, notes)
-    for line in _lines_with_targets(document, others, used, notes):
+    for line in _lines_with_targets(document, others, set(ids), notes):
         label = line.split("\t")[1].split(" ")[0].split(":")[0]
         section = {"R": "relations", "*": "equivalences", "E": "events", "A": "attributes", "M": "attributes"}.get(
             line[0]
@@ -171,28 +161,28 @@ def entity_line(document: Document, entity: Entity, identifier: str, notes: Note
         notes.add("entity type that brat does not take, written with _", f"{document.id}: {entity.type} as {name}")
     spans = brat_spans(document.text, entity)
     offsets = ";".join(f"{fragment.start} {fragment.end}" for fragment, _ in spans)
-    return f"{identifier}\t{name} {offsets}\t{' '.join(said for _, said in spans)}"
+    return f"{identifier}\t{name} {offsets}\t{' '.join(covered for _, covered in spans)}"
 
 
 def brat_spans(text: str, entity: Entity) -> list[tuple[Fragment, str]]:
-    """Return the fragments of an entity with their text, split where brat takes no line end."""
+    """Return the fragments of an entity with their text, split at line ends, which brat does not take."""
     fragments = _split_at_line_ends(text, entity.fragments)
     return [(fragment, BREAK.sub(" ", text[fragment.start : fragment.end])) for fragment in fragments]
 
 
 def _other_lines(document: Document, notes: Notes) -> list[str]:
-    """The lines that were kept; `meta` may come from anywhere, so it is checked."""
+    """Return the other lines of the .ann file, checked, because `meta` may come from anywhere."""
     lines = document.meta.get("brat", [])
     if not isinstance(lines, list):
         lines = [lines]
-    kept = [line for line in lines if isinstance(line, str) and OTHER_KINDS.fullmatch(line)]
-    for _ in range(len(lines) - len(kept)):
+    good = [line for line in lines if isinstance(line, str) and OTHER_KINDS.fullmatch(line)]
+    for _ in range(len(lines) - len(good)):
         notes.add("meta 'brat' that is not a line of an .ann file, not written", document.id)
-    return kept
+    return good
 
 
-def _spare_identifiers(document: Document, others: Iterable[str]) -> Iterator[str]:
-    """T numbers past those in use, also past those that a kept line still refers to."""
+def _unused_ids(document: Document, others: Iterable[str]) -> Iterator[str]:
+    """Yield T numbers past those in use, and past those that other lines still refer to."""
     known = {entity.id for entity in document.entities if entity.id} | {
         name for line in others for name in _targets(line)
     }
@@ -201,9 +191,9 @@ def _spare_identifiers(document: Document, others: Iterable[str]) -> Iterator[st
 
 
 def _lines_with_targets(document: Document, lines: list[str], entities: set[str], notes: Notes) -> list[str]:
-    """The kept lines, less those that refer to something that is no longer there, however indirectly."""
+    """Return the lines without those that refer, directly or not, to something that is gone."""
     names = [line.split("\t")[0] for line in lines]
-    left = Counter(names)  # lines of that name that stay; `*` names many
+    left = Counter(names)  # lines of each name that stay; `*` names many
     referring: dict[str, list[int]] = defaultdict(list)
     for number, line in enumerate(lines):
         for target in set(_targets(line)):
@@ -223,7 +213,7 @@ def _lines_with_targets(document: Document, lines: list[str], entities: set[str]
 
 
 def _targets(line: str) -> list[str]:
-    """The ids that a line refers to: all its arguments, or for attributes, notes and normalisations the first."""
+    """Return the ids that a line refers to: all arguments, or for attributes, notes and normalizations the first."""
     kind, label, *arguments = line[0], *line.split("\t")[1].split()
     if kind == "E":  # E1 Type:T1 Role:T2
         arguments = [label, *arguments]
@@ -233,26 +223,26 @@ def _targets(line: str) -> list[str]:
 
 
 def _split_at_line_ends(text: str, fragments: Iterable[Fragment]) -> list[Fragment]:
-    """Brat takes neither line ends nor tabs inside a fragment."""
-    pieces = []
+    """Return fragments without line ends and tabs inside them, which brat does not take."""
+    split = []
     for fragment in fragments:
         spaces = re.compile(r"\s+").finditer(text, fragment.start, fragment.end)
-        breaks = [found.span() for found in spaces if BREAK.search(found[0])]
+        breaks = [match.span() for match in spaces if BREAK.search(match[0])]
         edges = [fragment.start, *(edge for span in breaks for edge in span), fragment.end]
-        found = [Fragment(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
-        pieces += found or [fragment]
-    return pieces
+        parts = [Fragment(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
+        split += parts or [fragment]
+    return split
 
 
 def configuration(names: Names) -> str:
-    """The annotation.conf that makes brat open documents with such names."""
+    """Return the annotation.conf with which brat opens documents that have these names."""
     events = names["events"]
-    parts = ["[entities]", *(name for name in sorted(names["entities"]) if name not in events)]
-    parts += ["", "[relations]", "<OVERLAP> Arg1:<ENTITY>, Arg2:<ENTITY>, <OVL-TYPE>:<ANY>"]
-    parts += [f"{name} Arg1:<ANY>, Arg2:<ANY>" for name in sorted(names["relations"])]
-    parts += [
+    lines = ["[entities]", *(name for name in sorted(names["entities"]) if name not in events)]
+    lines += ["", "[relations]", "<OVERLAP> Arg1:<ENTITY>, Arg2:<ENTITY>, <OVL-TYPE>:<ANY>"]
+    lines += [f"{name} Arg1:<ANY>, Arg2:<ANY>" for name in sorted(names["relations"])]
+    lines += [
         f"{name} Arg1:<ANY>, Arg2:<ANY>, <REL-TYPE>:symmetric-transitive" for name in sorted(names["equivalences"])
     ]
-    parts += ["", "[events]", *(f"{name} <ANY>*:<ANY>" for name in sorted(events))]
-    parts += ["", "[attributes]", *(f"{name} Arg:<ANY>" for name in sorted(names["attributes"]))]
-    return "\n".join(parts) + "\n"
+    lines += ["", "[events]", *(f"{name} <ANY>*:<ANY>" for name in sorted(events))]
+    lines += ["", "[attributes]", *(f"{name} Arg:<ANY>" for name in sorted(names["attributes"]))]
+    return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from gridner.documents import Entity
 from gridner.errors import FormatError, Notes
 from gridner.files import Source, read_bytes
 from gridner.formats._support.offsets import fragments_from
-from gridner.formats._support.repair import agreed
+from gridner.formats._support.repair import agreed_pairs
 
 
 def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
@@ -70,11 +70,11 @@ def _entity(
         raise FormatError(f"{where}: span {spans!r:.60}, expected start and end as numbers")
     pairs = [(int(start), int(end)) for start, end in spans]
     fragments = fragments_from(set(pairs), text, where, source.notes)
-    said = annotation.findtext("spannedText") or " ".join(span.text or "" for span in elements)
-    if said.strip():
-        plain = re.sub(r"\s\.\.\.\s", " ", said)  # dots stand for a gap
-        if (found := agreed(plain, pairs, text, where, source)) is not pairs:
-            fragments = fragments_from(set(found), text, where, Notes())
+    stated = annotation.findtext("spannedText") or " ".join(span.text or "" for span in elements)
+    if stated.strip():
+        without_gaps = re.sub(r"\s\.\.\.\s", " ", stated)  # dots stand for a gap
+        if (agreed := agreed_pairs(without_gaps, pairs, text, where, source)) is not pairs:
+            fragments = fragments_from(set(agreed), text, where, Notes())
     mentioned = mention.get("id") if mention is not None else None
     cui = cuis.get(mentioned)
     return Entity(name.strip(), fragments, id=annotation.get("id") or None, meta={"share": {"cui": cui}} if cui else {})

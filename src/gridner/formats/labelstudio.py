@@ -6,28 +6,29 @@
   {"type": "relation", "from_id": "T1", "to_id": "T1-2", "direction": "right", "labels": ["fragment"]}]}]}
 
 Label Studio has no regions with gaps. Our convention: regions that a relation labelled `fragment` joins are one entity.
-Entities with scores are written as a prediction, which is read where nobody has annotated. Offsets are code points, as
-Label Studio has counted since 2022; those of older exports, UTF-16 units, are told by the regions' own text.
+Entities with scores are written as a prediction. Reading uses a prediction if a task has no annotation. Offsets are
+code points, as in Label Studio since 2022; older exports have UTF-16 units, which the text of the regions reveals.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from reprlib import repr as shorten
 from typing import Any, NamedTuple
 
 from gridner.documents import Document, Entity
-from gridner.errors import FormatError, Notes, OutputError
+from gridner.errors import FormatError, Notes
 from gridner.files import Source, check_not_empty
 from gridner.formats._support.entity_ids import entity_ids
 from gridner.formats._support.folders import numbered_files
 from gridner.formats._support.joined_annotations import joined_groups
+from gridner.formats._support.json_fields import objects_in
+from gridner.formats._support.json_output import document_json, write_array
 from gridner.formats._support.json_stream import stream_values
 from gridner.formats._support.lost_information import note_losses
-from gridner.formats._support.offsets import fragments_from, from_utf16
-from gridner.formats._support.repair import agreed
+from gridner.formats._support.offsets import fragments_from, from_utf16, squeezed
+from gridner.formats._support.repair import agreed_pairs
 
 FRAGMENT, META = "fragment", "labelstudio"
 Region = dict[str, Any]
@@ -61,7 +62,7 @@ def read(source: Source) -> Iterator[Document]:
 def looks_like(path: Path) -> bool:
     """Return whether the first record of a file is a task."""
     try:
-        first = next(iter(items(path)), None)
+        first = next(iter(stream_values(path)), None)
     except (FormatError, OSError):
         return False
     return isinstance(first, dict) and isinstance(first.get("data"), dict)
@@ -103,23 +104,23 @@ def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> It
             regions[name] = item
         else:
             source.notes.add("result that is no labelled region or fragment, left out", f"{where}: {kind!s:.40}")
-    places = _places(regions, text, where, source.notes)
+    offsets = _offsets(regions, text, where, source.notes)
     for members in joined_groups(regions, joins, where):
-        place = f"{where}: region {', '.join(members):.60}"
-        with source.record(place):
-            yield from _joined(members, regions, places, text, place, source)
+        entity_where = f"{where}: region {', '.join(members):.60}"
+        with source.record(entity_where):
+            yield from _joined(members, regions, offsets, text, entity_where, source)
 
 
 def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
-    """What one annotator said, else what one model did; the others are counted."""
-    given = _objects(task, "annotations", where)
-    annotations = [one for one in given if not one.get("was_cancelled")]
-    for _ in range(len(given) - len(annotations)):
+    """Return the result of one annotator, or else of one model; the others are counted."""
+    submitted = objects_in(task, "annotations", where)
+    annotations = [one for one in submitted if not one.get("was_cancelled")]
+    for _ in range(len(submitted) - len(annotations)):
         notes.add("annotation that its annotator skipped (was_cancelled), left out", where)
     for _ in _drafts(task):
         notes.add("draft of an annotation, left out", where)
     annotations.sort(key=lambda one: not one.get("ground_truth"))
-    predictions = _objects(task, "predictions", where)
+    predictions = objects_in(task, "predictions", where)
     for _ in annotations[1:]:
         notes.add("annotation of a task that has another, left out", where)
     for _ in predictions if annotations else predictions[1:]:
@@ -127,20 +128,13 @@ def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
     chosen = [*annotations, *predictions][:1]
     if not chosen:
         notes.add("task without annotations, read as without entities", where)
-    return [item for one in chosen for item in _objects(one, "result", where)]
+    return [item for one in chosen for item in objects_in(one, "result", where)]
 
 
 def _drafts(task: dict[str, Any]) -> list[Any]:
-    """What was not submitted; exports have ids there, or whole drafts."""
+    """Return the drafts of a task, which exports give whole or as ids."""
     drafts = task.get("drafts")
     return drafts if isinstance(drafts, list) else []
-
-
-def _objects(item: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
-    found = item.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise FormatError(f"{where}: {key} are {shorten(found)}, expected a list of objects")
-    return found
 
 
 def _check_region(item: Region, where: str) -> None:
@@ -152,26 +146,26 @@ def _check_region(item: Region, where: str) -> None:
         raise FormatError(f"{where}: labels are {shorten(labels)}, expected a list of at least one")
 
 
-def _places(regions: dict[str, Region], text: str, where: str, notes: Notes) -> dict[str, tuple[int, int]]:
-    """The offsets of the regions, in code points."""
-    places = {name: (item["value"]["start"], item["value"]["end"]) for name, item in regions.items()}
-    if text.isascii() or max(text) <= "\uffff" or _say_so(places, regions, text):
-        return places
-    known = from_utf16(text)
-    older = {name: (known.get(start, -1), known.get(end, -1)) for name, (start, end) in places.items()}
-    if not _say_so(older, regions, text):
-        return places  # wrong either way, as is then said
+def _offsets(regions: dict[str, Region], text: str, where: str, notes: Notes) -> dict[str, tuple[int, int]]:
+    """Return the offsets of the regions, in code points."""
+    offsets = {name: (item["value"]["start"], item["value"]["end"]) for name, item in regions.items()}
+    if text.isascii() or max(text) <= "\uffff" or _cover_stated_text(offsets, regions, text):
+        return offsets
+    code_point = from_utf16(text)
+    older = {name: (code_point.get(start, -1), code_point.get(end, -1)) for name, (start, end) in offsets.items()}
+    if not _cover_stated_text(older, regions, text):
+        return offsets  # wrong either way, which is an error later
     notes.add("task with offsets in UTF-16 units, as older versions count, made code points", where)
     return older
 
 
-def _say_so(places: dict[str, tuple[int, int]], regions: dict[str, Region], text: str) -> bool:
-    """Whether the characters at the places are those that the regions say, as far as they say any."""
-    for name, (start, end) in places.items():
-        said = regions[name]["value"].get("text")
+def _cover_stated_text(offsets: dict[str, tuple[int, int]], regions: dict[str, Region], text: str) -> bool:
+    """Return whether the offsets cover the texts that the regions state, if they state any."""
+    for name, (start, end) in offsets.items():
+        stated = regions[name]["value"].get("text")
         if not 0 <= start < end <= len(text):
             return False
-        if isinstance(said, str) and "".join(said.split()) != "".join(text[start:end].split()):
+        if isinstance(stated, str) and squeezed(stated) != squeezed(text[start:end]):
             return False
     return True
 
@@ -179,51 +173,43 @@ def _say_so(places: dict[str, tuple[int, int]], regions: dict[str, Region], text
 def _joined(
     members: list[str],
     regions: dict[str, Region],
-    places: dict[str, tuple[int, int]],
+    offsets: dict[str, tuple[int, int]],
     text: str,
     where: str,
     source: Source,
 ) -> Iterator[Entity]:
-    """The entity of regions that are joined; or, where they have several labels, one for each."""
-    found = [regions[name] for name in members]
-    labels = found[0]["value"]["labels"]
-    if any(sorted(one["value"]["labels"]) != sorted(labels) for one in found):
-        raise FormatError(f"{where}: fragments of one entity with other labels, expected {labels!r:.60} for all")
-    pairs = [places[name] for name in members]
+    """Yield the entity of regions that are joined; if they have several labels, one for each."""
+    joined = [regions[name] for name in members]
+    labels = joined[0]["value"]["labels"]
+    if any(sorted(region["value"]["labels"]) != sorted(labels) for region in joined):
+        raise FormatError(f"{where}: fragments of one entity with different labels, expected {labels!r:.60} for all")
+    pairs = [offsets[name] for name in members]
     fragments = fragments_from(pairs, text, where, source.notes)
     agreeing = [
-        agreed(said, [pair], text, where, source)[0]
-        if isinstance(said := regions[name]["value"].get("text"), str) and said.strip()
+        agreed_pairs(stated, [pair], text, where, source)[0]
+        if isinstance(stated := regions[name]["value"].get("text"), str) and stated.strip()
         else pair
         for name, pair in zip(members, pairs, strict=True)
     ]
     if agreeing != pairs:
         fragments = fragments_from(agreeing, text, where, Notes())
-    score = next((one["score"] for one in found if isinstance(one.get("score"), int | float)), None)
-    meta = found[0].get("meta")
-    own = str(found[0]["id"]) if found[0].get("id") else None
+    score = next((region["score"] for region in joined if isinstance(region.get("score"), int | float)), None)
+    meta = joined[0].get("meta")
+    own_id = str(joined[0]["id"]) if joined[0].get("id") else None
     for label in dict.fromkeys(labels):
-        yield Entity(label.strip(), fragments, score, own, {META: meta} if meta else {})
+        yield Entity(label.strip(), fragments, score, own_id, {META: meta} if meta else {})
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file, an array with a task a line. How many entities were written is returned."""
-    written = 0
-    with open(path, "x", encoding="utf-8", newline="") as file:
-        separator = "[\n"
-        for document in documents:
-            note_losses(document, notes, META, ids=True, scores=True, own_entity_meta=META)
-            try:
-                file.write(separator + json.dumps(_task(document, notes), ensure_ascii=False, allow_nan=False))
-            except (TypeError, ValueError, RecursionError) as error:
-                raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
-            separator = ",\n"
-            written += len(document.entities)
-        file.write("\n]\n" if separator == ",\n" else "[]\n")
-    return written
+    """Write one file, an array with one task per line. Return the number of entities written."""
+    return write_array(
+        path,
+        ((document_json(document.id, _task(document, notes)), len(document.entities)) for document in documents),
+    )
 
 
 def _task(document: Document, notes: Notes) -> dict[str, Any]:
+    note_losses(document, notes, META, ids=True, scores=True, own_entity_meta=META)
     result = results_of(document, entity_ids(document, notes, META))
     task: dict[str, Any] = {"data": {"id": document.id, "text": document.text}, "annotations": []}
     scores = [entity.score for entity in document.entities if entity.score is not None]
@@ -245,16 +231,16 @@ def results_of(
     result: list[dict[str, Any]] = []
     for entity, name in zip(document.entities, names, strict=True):
         label, from_name, to_name = label_of(entity.type)
-        last = ""
+        previous_id = ""
         for number, at in enumerate(entity.fragments, start=1):
-            here = name if number == 1 else f"{name}-{number}"
-            while last and here in used:
-                here += "'"
-            used.add(here)
-            said = document.text[at.start : at.end]
-            value = {"start": at.start, "end": at.end, "text": said, "labels": [label]}
+            region_id = name if number == 1 else f"{name}-{number}"
+            while previous_id and region_id in used:
+                region_id += "'"
+            used.add(region_id)
+            covered = document.text[at.start : at.end]
+            value = {"start": at.start, "end": at.end, "text": covered, "labels": [label]}
             region: dict[str, Any] = {
-                "id": here,
+                "id": region_id,
                 "from_name": from_name,
                 "to_name": to_name,
                 "type": "labels",
@@ -262,11 +248,11 @@ def results_of(
             }
             if entity.score is not None:
                 region["score"] = entity.score
-            if not last and entity.meta.get(META):
+            if not previous_id and entity.meta.get(META):
                 region["meta"] = entity.meta[META]
             result.append(region)
-            if last:
-                ends = {"from_id": last, "to_id": here, "direction": "right"}
+            if previous_id:
+                ends = {"from_id": previous_id, "to_id": region_id, "direction": "right"}
                 result.append({"type": "relation", **ends, "labels": [FRAGMENT]})
-            last = here
+            previous_id = region_id
     return result

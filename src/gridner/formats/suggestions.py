@@ -11,9 +11,9 @@ from gridner.documents import Document
 from gridner.errors import FormatError, Notes
 from gridner.files import Source, file_for, read_bytes, write_text, write_whole
 from gridner.formats import labelstudio
-from gridner.formats.brat import brat_name, configuration, no_names
-from gridner.formats.folders import files_under
-from gridner.formats.preannotate import add_to
+from gridner.formats._support.folders import files_under
+from gridner.formats.brat import brat_name, configuration, empty_names
+from gridner.formats.brat_preannotation import add_predictions
 
 MANIFEST = "suggestions.json"  # in the folder: the hash of each .ann file as it was written
 
@@ -34,9 +34,9 @@ def write_suggestions(
             write_text(file_for(part, document.id, ".txt"), document.text)
             ann = file_for(part, document.id, ".ann")
             write_text(ann, "")  # brat needs one
-            written += add_to(ann, Document(document.id, document.text), document.entities, notes)
+            written += add_predictions(ann, Document(document.id, document.text), document.entities, notes)
             hashes[document.id] = _hash(ann)
-        names = no_names()
+        names = empty_names()
         names["entities"] = {brat_name(type): None for type in types}
         write_text(part / "annotation.conf", configuration(names))
         write_text(part / MANIFEST, json.dumps({"documents": hashes}, indent=1, ensure_ascii=False) + "\n")

@@ -9,7 +9,7 @@ from gridner.errors import FormatError
 
 
 def join_passages(passages: Iterable[tuple[int, str]], where: str) -> str:
-    """Return the passages at their offsets, with line feeds between them. A passage that repeats the text adds nothing."""
+    """Return the passages at their offsets, line feeds between them. A passage that repeats the text adds nothing."""
     text = ""
     for start, passage in sorted(passages, key=lambda pair: pair[0]):
         if not 0 <= start <= files.MAX_BYTES:

@@ -27,11 +27,11 @@ Check = Callable[[str, Sequence[Pair], str, str], None]
 
 
 def agreed_fragments(
-    stated: str, pairs: Sequence[Pair], text: str, where: str, source: Source, check: Check = check_text
+    stated: str | None, pairs: Sequence[Pair], text: str, where: str, source: Source, check: Check = check_text
 ) -> tuple[Fragment, ...]:
-    """Return the fragments of an annotation, whose offsets must cover the stated text if it states any."""
+    """Return the fragments of an annotation, whose offsets must cover the text that it states, if any."""
     fragments = fragments_from(pairs, text, where, source.notes)
-    if not stated.strip():
+    if stated is None:
         return fragments
     agreed = agreed_pairs(stated, pairs, text, where, source, check)
     return fragments if agreed is pairs else fragments_from(agreed, text, where, Notes())
