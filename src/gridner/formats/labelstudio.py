@@ -74,7 +74,7 @@ def annotated_ids(path: Path) -> set[str]:
     source = Source(path, lenient=True)
     for file, prefix in numbered_files(source, (".json", ".jsonl")):
         with source.record(str(file)):
-            for number, task in enumerate(items(file), start=1):
+            for number, task in enumerate(stream_values(file), start=1):
                 annotations = task.get("annotations") if isinstance(task, dict) else None
                 done = [one for one in annotations or () if isinstance(one, dict) and not one.get("was_cancelled")]
                 if done:
@@ -83,7 +83,7 @@ def annotated_ids(path: Path) -> set[str]:
 
 
 def _document_id(task: dict[str, Any], otherwise: str) -> str:
-    """The id in the data of a task, else its own."""
+    """Return the id in the data of a task, or else its own."""
     data = task.get("data")
     own = [data.get("id") if isinstance(data, dict) else None, task.get("id")]
     return next((str(one) for one in own if one not in (None, "")), otherwise)
