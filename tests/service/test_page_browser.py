@@ -30,7 +30,7 @@ def test_a_text_is_drawn_as_the_library_finds_it(page: Page, recognizer: Recogni
 
 
 def test_before_anything_is_read_the_page_says_what_the_model_finds(page: Page) -> None:
-    assert page.locator("#about-model dt").all_inner_texts() == ["Drug", "Sign"]
+    assert page.locator("#about-model .types strong").all_inner_texts() == ["Drug", "Sign"]
     assert "no scores" in page.inner_text("#about-model")
     assert page.locator("#examples a").count() >= 1
     assert not page.locator("#model-row").is_visible()  # there is no other model
@@ -47,10 +47,10 @@ def test_types_have_descriptions_and_models_a_choice_where_the_service_gives_the
     page = context.new_page()
     page.route("**/v1/models", lambda route: route.fulfill(json={"models": models}))
     page.goto(address)
-    sync_api.expect(page.locator("#about-model dd")).to_have_text("what hurts, such as pain in <b>arm</b>")
+    sync_api.expect(page.locator("#about-model .meaning")).to_have_text("what hurts, such as pain in <b>arm</b>")
     assert "81.5" in page.inner_text(".quality")
     page.select_option("#model", "two")
-    assert page.locator("#about-model dt").all_inner_texts() == ["Cell"]
+    assert page.locator("#about-model .types strong").all_inner_texts() == ["Cell"]
     assert page.locator("#examples a").count() == 3
     context.close()
 
@@ -59,7 +59,7 @@ def test_a_text_without_entities_says_what_the_model_looks_for(page: Page) -> No
     find(page)
     page.locator("#threshold").fill("1")
     assert page.inner_text("#empty").startswith("Nothing found with a score above 1.00.")
-    assert page.locator("#empty dt").all_inner_texts() == ["Drug", "Sign"]
+    assert page.locator("#empty .types strong").all_inner_texts() == ["Drug", "Sign"]
     page.click("#empty button")
     assert entities(page) > 0
     assert page.input_value("#threshold") == "0.02"
@@ -205,7 +205,7 @@ def test_a_service_that_wants_a_token_gets_it(browser: Any, recognizer: Recogniz
         page.fill("#token", "hush")
         page.keyboard.press("Enter")
         sync_api.expect(page.locator("#status")).to_contain_text("read in")
-        sync_api.expect(page.locator("#about-model dt")).to_have_count(2)
+        sync_api.expect(page.locator("#about-model .types strong")).to_have_count(2)
         page.close()
 
 
@@ -228,7 +228,7 @@ def test_a_service_that_has_gone_is_said(browser: Any, recognizer: Recognizer) -
     with running(replace(Service(recognizer=recognizer), name="gone")) as address:
         page = browser.new_page()
         page.goto(address)
-        sync_api.expect(page.locator("#about-model dt").first).to_be_visible()
+        sync_api.expect(page.locator("#about-model .types strong").first).to_be_visible()
     page.fill("#text", TEXT)
     page.click("#find")
     sync_api.expect(page.locator("#error")).to_contain_text("does not answer")

@@ -163,7 +163,7 @@ def test_a_copied_table_has_all_that_is_shown_a_row_each(page: Page) -> None:
 
 
 def test_what_is_copied_can_be_used_elsewhere(page: Page) -> None:
-    text = "It's \"pain\" in left arm 😢 & $HOME `x`."
+    text = 'It\'s "pain" in left arm 😢 & $HOME `x`.'
     find(page, text)
     page.locator("#legend button", has_text="Drug").click()
     shown = entities(page)

@@ -33,7 +33,7 @@ def opened(browser: Any, address: str, **options: Any) -> Iterator[Page]:
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("console", lambda message: said.append(message.text))
     page.goto(address)
-    sync_api.expect(page.locator("#about-model dt").first).to_be_visible()
+    sync_api.expect(page.locator("#about-model .types strong").first).to_be_visible()
     yield page
     assert not [one for one in said if "status of 4" not in one]
     context.close()

@@ -17,7 +17,7 @@ const settle = (verdict) => { // and on to the next suggestion
   const next = nextSuggestion();
   decide(verdict);
   choose(next ?? (verdict === "accepted" ? one.key : null));
-  speak(`${verdict}: ${wordsOf(current().text, one.fragments)}. ${chosenEntity() ? describe(chosenEntity()) : "Nothing is left to decide."}`);
+  speak(`${verdict}: ${wordsOf(current().text, one.fragments)}. ${next ? describe(chosenEntity()) : "Nothing is left to decide."}`);
 };
 const typed = (type) => { // the selected words are added, or the chosen entity gets the type
   const range = selectedRange();

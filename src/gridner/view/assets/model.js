@@ -11,10 +11,10 @@ export const currentModel = () => state.models[$("model").selectedIndex > 0 ? $(
 const described = ({ name, description, example }) => {
   const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
   swatch.style.background = colourOf(name);
-  const term = make("dt", {}, swatch, name), said = make("dd", {});
+  const said = make("span", { class: "meaning" });
   if (description) said.append(description);
   if (example) said.append(description ? ", such as " : "such as ", make("em", {}, example));
-  return description || example ? [term, said] : [term];
+  return make("li", {}, make("strong", {}, swatch, name), ...(description || example ? [said] : []));
 };
 const LABELS = { all: "all entities", discontinuous: "discontinuous ones" };
 
@@ -30,7 +30,7 @@ const quality = (scores) => {
     make("p", { class: "soft" }, "F1 in percent on the development part of its corpus, by exact match. Other texts score lower."));
 };
 
-export const lookedFor = () => make("dl", { class: "types" }, ...typesOf(currentModel() ?? { types: state.types }).flatMap(described));
+export const lookedFor = () => make("ul", { class: "types" }, ...typesOf(currentModel() ?? { types: state.types }).map(described));
 
 const show = () => {
   const model = currentModel(), about = model.description ? [make("p", {}, model.description)] : [];
