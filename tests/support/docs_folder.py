@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gridner import Document, Notes, read, write
+from support.pretraining import encoder
 from support.untrained import untrained
 
 ROOT = Path(__file__).parents[2]
@@ -21,7 +22,7 @@ KNOWTATOR = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def furnish(room: Path) -> None:
-    """Notes, corpora in the layouts that the pages describe, predictions, lexicons and an untrained model."""
+    """Notes, corpora in the layouts that the pages describe, predictions, lexicons, an untrained model and encoder."""
     shutil.copytree(ROOT / "examples", room / "examples")
     own = list(read(room / "examples", "brat"))
     documents = [  # with types that the model that comes with gridner has as well
@@ -44,6 +45,7 @@ def furnish(room: Path) -> None:
     for name in ("names", "drugs", "new-cells"):
         (room / f"{name}.tsv").write_text("Disease\tjoint pain\nCell\tastrocyte\n")
     untrained("toe").save_pretrained(room / "model")
+    encoder(room / "encoder")
     _cadec(room, own[:3])
     _share(room, documents[:3])
     _put(documents[:3], room / "train.json", "w2ner")

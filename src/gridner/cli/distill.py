@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -24,6 +24,7 @@ from gridner.errors import Notes, OutputError, UsageError, plural
 if TYPE_CHECKING:
     from gridner.corpus.splits import Part
     from gridner.distillation.answer_file import AnswerInfo
+    from gridner.distillation.teachers import Teachers
     from gridner.tagging.tags import TagScheme
     from gridner.text.sentences import Sentence
 
@@ -80,6 +81,10 @@ def distill(
     text_share: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Use about this share of the text's sentences.")
     ] = 1.0,
+    device: Annotated[
+        Literal["auto", "cpu", "cuda", "mps"],
+        typer.Option(help="Where teachers on torch run: auto, cpu, cuda or mps. For the student: train.device."),
+    ] = "auto",
     settings: SettingsOption = None,
     seeds: Annotated[str | None, typer.Option("--seeds", help="Train once with each, such as 1,2,3.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
@@ -108,7 +113,7 @@ def distill(
             raise UsageError("--only-answers without --text or --answers; give both")
         if train or output is not None:
             raise UsageError("--only-answers with --train or --output; leave them out, or leave out --only-answers")
-        ask(answers, given, text, reading.format, least=least, share=text_share)
+        ask(answers, given, text, reading.format, least=least, share=text_share, device=device)
         typer.echo(f"the answers are in {answers}", err=True)
         return
     *teachers, config = given
@@ -134,7 +139,7 @@ def distill(
     file = answers if answers is not None else output.with_name(f"{output.name}.answers.jsonl")
     with exit_when_interrupted(resume=resume):
         scheme = scheme_of(corpora, chosen.model.tags)
-        ask(file, teachers, text or [], "auto", least=least, share=text_share, student=scheme)
+        ask(file, teachers, text or [], "auto", least=least, share=text_share, device=device, student=scheme)
         with TrainingProgress(resume=resume, quiet=not is_main_process()) as progress:
             result = train_corpora(
                 chosen,
@@ -161,6 +166,7 @@ def ask(
     *,
     least: float,
     share: float,
+    device: str,
     student: TagScheme | None = None,
 ) -> None:
     """Have a file of answers: one that is there must be of these teachers and texts; otherwise it is made."""
@@ -183,6 +189,7 @@ def ask(
     if os.environ.get("WORLD_SIZE", "1") != "1":
         raise UsageError(f"{path}: not found; with several processes, make it first with --only-answers")
     loaded = Teachers.load([Path(name) for name in teachers])
+    _move(loaded, device)
     for name, recognizer in zip(teachers, loaded.recognizers, strict=True):
         if student is not None:
             wrong = check_same_types(recognizer.scheme, student, where=name, owner="the training corpus")
@@ -201,6 +208,15 @@ def ask(
     with sentence_progress("teachers") as each:
         collect_answers(path, header, chosen_share(sentences(), share), loaded, notes=notes, each=each)
     print_notes(notes)
+
+
+def _move(teachers: Teachers, device: str) -> None:
+    """Let the teachers that are on torch run on a device; exported ones run on the CPU."""
+    for recognizer in teachers.recognizers:
+        if (to := getattr(recognizer.engine, "to", None)) is not None:
+            from gridner.training.device import device_of
+
+            to(device_of(device))
 
 
 def _check_same(info: AnswerInfo, teachers: Sequence[str], texts: Sequence[dict[str, object]]) -> None:

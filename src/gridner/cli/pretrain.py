@@ -52,7 +52,9 @@ def pretrain(
         list[str] | None,
         typer.Option("--licence", help="A note on the text's licence for the card; can be given again."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or mps.")] = "auto",
+    device: Annotated[
+        Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="auto: a GPU if there is one.")
+    ] = "auto",
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "fp16"],
         typer.Option(help="fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32."),

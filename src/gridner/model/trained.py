@@ -42,6 +42,11 @@ class TorchEngine:
         self.model = model.eval()
         self.device = model.convolution.mlp.weight.device
 
+    def to(self, device: torch.device) -> None:
+        """Move the network to a device."""
+        self.model.to(device)
+        self.device = device
+
     @torch.inference_mode()
     def encode(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors."""
