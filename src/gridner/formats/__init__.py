@@ -1,4 +1,4 @@
-"""Corpus formats: a plain table of them, and `read` and `write` over it.
+"""Corpus formats: `read`, `write` and the table `FORMATS`.
 
 A new format is a file with `read(source)` and `write(documents, path, notes)`, and a line in the table.
 """
@@ -34,7 +34,7 @@ from gridner.formats._support.folders import names_under
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one format is read and written, and whether it writes a folder or a file."""
+    """A format: how to read and write it, and whether it writes a folder or a file."""
 
     about: str
     read: Callable[[Source], Iterator[Document]]
@@ -121,7 +121,7 @@ def _select(documents: Iterator[Document], source: Source, types: frozenset[str]
 
 
 def _check_ids(source: Source) -> None:
-    """An id that is not there is a mistake in the list: silence would move documents between splits."""
+    """Raise an error for ids that were not found: a wrong list would move documents between splits."""
     missing = sorted(((source.ids or frozenset()) | source.except_ids) - source.met)
     if source.lenient:
         for name in missing:
@@ -140,9 +140,9 @@ def write(
     force: bool = False,
     notes: Notes | None = None,
 ) -> int:
-    """Write a corpus: all of it or nothing. `notes` counts what the format cannot carry.
+    """Write a corpus: everything or nothing. `notes` counts what the format cannot carry.
 
-    How many entities were written is returned.
+    Return the number of entities written.
     """
     path = Path(path)
     notes = Notes() if notes is None else notes
@@ -164,7 +164,7 @@ def check_write(path: str | Path, format: str = "auto", *, force: bool = False) 
     path = Path(path)
     name = _known(_to_write(path) if format == "auto" else format)
     if name == "parquet":
-        parquet.schema()  # where pyarrow is missing, this says so
+        parquet.schema()  # an error if pyarrow is missing
     check_output(path, folder=FORMATS[name].folder, force=force)
 
 
@@ -178,17 +178,17 @@ def _each_once(documents: Iterable[Document]) -> Iterator[Document]:
 
 
 def read_ids(path: str | Path) -> frozenset[str]:
-    """Document ids, one a line; .txt and .ann at their ends are left off."""
+    """Read document ids, one per line, without .txt and .ann at their ends."""
     with reading(Path(path)):
         lines = [line.text.strip() for line in read_lines(Path(path))]
     ids = frozenset(re.sub(r"\.(txt|ann)$", "", line, flags=re.IGNORECASE) for line in lines if line)
     if not ids:
-        raise FormatError(f"{path}: no ids, expected one a line")
+        raise FormatError(f"{path}: no ids, expected one per line")
     return ids
 
 
 def guess(path: Path) -> str:
-    """The format that a path looks like: a folder by its files, or else by those in its folders."""
+    """Return the format of a path by its name; that of a folder by its files, or else by those in its subfolders."""
     if path.is_file():
         return _by_name(path)
     names = [file.name for file in path.iterdir()] if path.is_dir() else []

@@ -33,7 +33,7 @@ CONCEPT = ("db_name", "db_id")
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the .json files of a folder)."""
+    """Yield the documents of a file (or of the .json files of a folder)."""
     for path in data_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
             for number, item in enumerate(stream_values(path), start=1):

@@ -33,7 +33,7 @@ MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)  # what the librar
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the .xml files of a folder)."""
+    """Yield the documents of a file (or of the .xml files of a folder)."""
     need("bioc", "formats")
     etree = need("lxml.etree", "formats")
     for path in data_files(source, (".xml",)):
@@ -55,14 +55,14 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def _forget(element: Any) -> None:
-    """Let go of a document, and of what stands before it."""
+    """Free the memory of a document and of everything before it."""
     element.clear()
     while element.getprevious() is not None:
         del element.getparent()[0]
 
 
 def _wanted(data: str, where: str, source: Source) -> Iterator[Document]:
-    """The document of that XML, read by the library, if it is wanted."""
+    """Yield the document in some XML, read by the library, if it is wanted."""
     if len(data) > files.MAX_BYTES:
         raise FormatError(f"{where}: larger than {files.MAX_BYTES:,} characters, expected a document of at most that")
     try:
@@ -75,7 +75,7 @@ def _wanted(data: str, where: str, source: Source) -> Iterator[Document]:
 
 
 def wanted(found: Any, where: str, source: Source) -> Iterator[Document]:
-    """A document of the library as ours, if it is wanted."""
+    """Yield a document of the library as a `Document`, if it is wanted."""
     if not isinstance(found.id, str) or not found.id.strip():
         raise FormatError(f"{where}: a document without id, expected <id>")
     found.id = found.id.strip("\n\r\t")
@@ -104,7 +104,7 @@ def _document(found: Any, where: str, source: Source) -> Document:
 
 
 def _text(found: Any, annotations: list[Any], where: str, notes: Notes) -> str:
-    """What the passages say. If the annotations count bytes, their locations are made characters."""
+    """Return the text of the passages. If the annotations count bytes, convert their locations to characters."""
     pieces = [piece for passage in found.passages for piece in _pieces(passage, where)]
     text = join_passages(pieces, where)
     if text.isascii() or all(_fits(one, text) for one in annotations):
@@ -125,7 +125,7 @@ def _text(found: Any, annotations: list[Any], where: str, notes: Notes) -> str:
 
 
 def _fits(annotation: Any, text: str, places: Mapping[int, int] | None = None) -> bool:
-    """Whether the characters at the places are those that the annotation says, if it says any."""
+    """Return whether the offsets cover the text that the annotation states, if it states any."""
     try:
         pairs = _pairs(annotation, "")
         if places is not None:
@@ -137,14 +137,14 @@ def _fits(annotation: Any, text: str, places: Mapping[int, int] | None = None) -
 
 
 def _infons_of(part: Any, where: str) -> dict[str, Any]:
-    """A copy of what it has; none is fine."""
+    """Return a copy of the infons; they may be missing."""
     if not isinstance(part.infons, dict | None):
         raise FormatError(f"{where}: infons are {part.infons!r:.60}, expected names and texts")
     return dict(part.infons or {})
 
 
 def _pairs(annotation: Any, where: str) -> list[tuple[int, int]]:
-    """Start and end of each location. Others than the library make these files, so all is checked."""
+    """Return start and end of each location, checked, because other programs write these files."""
     found = [(location.offset, location.length) for location in annotation.locations]
     if not all(type(number) is int for pair in found for number in pair):
         raise FormatError(f"{where}: locations {found!r:.60}, expected offset and length as numbers")
@@ -154,7 +154,7 @@ def _pairs(annotation: Any, where: str) -> list[tuple[int, int]]:
 
 
 def _pieces(passage: Any, where: str) -> Iterator[tuple[int, str]]:
-    """What a passage says and where; its sentences, if it has no text of its own."""
+    """Yield the offset and text of a passage, or of its sentences if it has no text itself."""
     for part in [passage] if passage.text else passage.sentences:
         if type(part.offset) is not int or not isinstance(part.text, str):
             raise FormatError(f"{where}: a passage at {part.offset!r:.20}, expected a number, and its text")
@@ -179,7 +179,7 @@ def _entities(annotation: Any, text: str, where: str, source: Source) -> Iterato
 
 
 def _check_stated(said: str | None, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
-    """An annotation says its fragments, with or without a mark between them, or the gaps, too; or nothing."""
+    """Raise an error unless an annotation states its fragments, with or without gaps or marks for them, or nothing."""
     if not said or not said.strip() or not pairs:
         return
     whole = text[min(start for start, _ in pairs) : max(end for _, end in pairs)]
@@ -201,7 +201,7 @@ def _number(said: object) -> float | None:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file with all documents as a collection. How many entities were written is returned."""
+    """Write one file with all documents as a collection. Return the number of entities written."""
     bioc, xml = need("bioc", "formats"), need("bioc.biocxml", "formats")
     written = 0
     with open(path, "xb") as file, xml.iterwrite(file, encoding="utf-8") as writer:
@@ -216,7 +216,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 
 
 def bioc_document(document: Document, text: str, notes: Notes, format: str, fits: Any = None) -> Any:
-    """Ours as a document of the library, with this text."""
+    """Return a document as one of the library, with this text."""
     bioc = need("bioc", "formats")
     note_losses(document, notes, format, ids=True, scores=True, own_meta="bioc", own_entity_meta="bioc")
     found = bioc.BioCDocument()
@@ -240,7 +240,7 @@ def bioc_document(document: Document, text: str, notes: Notes, format: str, fits
 
 
 def _infons(meta: Mapping[str, Any], notes: Notes, where: str, fits: Any) -> dict[str, str]:
-    """What was kept; `meta` may come from anywhere, so it is checked."""
+    """Return what the format keeps in `meta`, checked, because it may come from anywhere."""
     infons = meta.get("bioc", {})
     if isinstance(infons, dict) and all(
         isinstance(said, str) and (fits is None or fits(said)) for pair in infons.items() for said in pair

@@ -1,4 +1,4 @@
-"""BioC JSON, through the library `bioc`: a collection, or documents in an array or one a line. See `bioc`."""
+"""BioC JSON, through the library `bioc`: a collection, or documents in an array or one per line. See `bioc`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gridner.formats.bioc import MISSHAPEN, bioc_document, wanted
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the .json files of a folder)."""
+    """Yield the documents of a file (or of the .json files of a folder)."""
     library = need("bioc.biocjson", "formats")
     for path in data_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
@@ -40,7 +40,7 @@ def _parse(library: Any, item: Any, where: str) -> Any:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file with all documents as a collection. How many entities were written is returned."""
+    """Write one file with all documents as a collection. Return the number of entities written."""
     library = need("bioc.biocjson", "formats")
     head = {"bioctype": "BioCCollection", "source": "gridner", "date": "", "key": "", "version": "1.0", "infons": {}}
     written = 0

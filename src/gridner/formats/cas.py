@@ -32,7 +32,7 @@ STRING, NUMBER, SPAN = "uima.cas.String", "uima.cas.Float", "uima.tcas.Annotatio
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of a folder (or of one file), by name, each with the TypeSystem.xml beside it or above."""
+    """Yield the documents of a folder (or of one file), by name, with the TypeSystem.xml beside or above each."""
     cassis = need("cassis", "formats")
     known: dict[Path, tuple[Any, str]] = {}
     found = files_under(source.path, (".xmi",), source)
@@ -57,7 +57,7 @@ def _type_system_of(path: Path, root: Path) -> Path:
 
 
 def _loaded(path: Path, load: Any) -> Any:
-    """What the library makes of a file. Offsets that it only warns of are errors."""
+    """Return a file as the library loads it. Offsets that it only warns about are errors."""
     data = read_bytes(path)
     check_start(BytesIO(data), str(path))
     with warnings.catch_warnings(record=True) as said:
@@ -77,7 +77,7 @@ def _loaded(path: Path, load: Any) -> Any:
 
 
 def _type_system(cassis: Any, path: Path) -> tuple[Any, str]:
-    """The types that a file declares, and the layer among them that has the entities."""
+    """Return the types that a file declares, and the layer that has the entities."""
     types = _loaded(path, cassis.load_typesystem)
     for layer in LAYERS:
         if types.contains_type(layer):
@@ -127,7 +127,7 @@ def _entity(spans: list[Any], shared: str | None, text: str, where: str, notes: 
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """A folder with NAME.xmi for each document and a TypeSystem.xml. How many entities were written is returned."""
+    """Write a folder with NAME.xmi for each document and a TypeSystem.xml. Return the number of entities written."""
     cassis = need("cassis", "formats")
     types = cassis.TypeSystem()
     layer = types.create_type(name=LAYER, supertypeName=SPAN)

@@ -32,7 +32,7 @@ POLICY = "expected entities that are continuous and apart; --flat (with --max-ga
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the files of a folder)."""
+    """Yield the documents of a file (or of the files of a folder)."""
     for path, prefix in numbered_files(source, (".conll", ".bio", ".iob", ".iob2", ".bioes", ".tsv", ".txt")):
         for number, (start, lines) in enumerate(_documents(path, source.notes), start=1):
             where = (start or lines[0]).where
@@ -44,7 +44,7 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Line]]]:
-    """The line that starts each document, if there is one, and its lines."""
+    """Yield the line that starts each document, if there is one, and the lines of the document."""
     start: Line | None = None
     lines: list[Line] = []
     for line in read_lines(path):
@@ -79,7 +79,7 @@ def _own_id(line: Line) -> str:
 
 
 def _columns(line: Line) -> list[str]:
-    """Parted by tabs if there is one, else by spaces."""
+    """Return the columns of a line, separated by tabs if it has any, or else by spaces."""
     return line.text.split("\t") if "\t" in line.text else [part for part in line.text.split(" ") if part]
 
 
@@ -106,7 +106,7 @@ def _sentences(lines: list[Line], notes: Notes) -> Iterator[Record]:
 
 
 def _mentions(tags: list[tuple[str, str]]) -> Iterator[Mention]:
-    """Runs of one type; B, S and U start one, E, L, S and U end one, and so does another type."""
+    """Yield runs of one type. B, S and U start a run; E, L, S, U and another type end it."""
     run: list[int] = []
     kind = ""
     for number, (prefix, name) in enumerate(tags):
@@ -124,7 +124,7 @@ def _mentions(tags: list[tuple[str, str]]) -> Iterator[Mention]:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file with all documents. How many entities were written is returned."""
+    """Write one file with all documents. Return the number of entities written."""
     written = 0
     with open(path, "x", encoding="utf-8", newline="") as file:
         for document in documents:

@@ -24,7 +24,7 @@ MENTION = re.compile(r"(\d{1,9}(?:,\d{1,9})*) (\S.*)")
 
 
 def read(source: Source) -> Iterator[Document]:
-    """A document for each sentence of the file (or of the .txt files of a folder)."""
+    """Yield a document for each sentence of a file (or of the .txt files of a folder)."""
     for path, prefix in numbered_files(source, (".txt", ".inline")):
         for number, lines in enumerate(_records(path), start=1):
             document_id = f"{prefix}{number}"
@@ -34,7 +34,7 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def _records(path: Path) -> Iterator[list[Line]]:
-    """The lines of each sentence: tokens, mentions, and the first of those that should not follow."""
+    """Yield the lines of each sentence: tokens, mentions, and the first line that should not follow."""
     lines = read_lines(path)
     for line in lines:
         if line.is_blank:
@@ -76,7 +76,7 @@ def _read_mention(part: str, words: int, where: str) -> Mention:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file with the sentences of all documents. How many entities were written is returned."""
+    """Write one file with the sentences of all documents. Return the number of entities written."""
     written = 0
     with open(path, "x", encoding="utf-8", newline="") as file:
         for document in documents:

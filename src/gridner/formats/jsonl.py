@@ -1,4 +1,4 @@
-"""Our own format: one document a line, in JSON, with all that a `Document` carries. `jsonl.schema.json` describes it.
+"""gridner's own format: one document per line, in JSON, without any loss. `jsonl.schema.json` describes it.
 
 {"id": "note-1", "text": "pain in left arm and shoulder",
  "entities": [{"type": "Disorder", "fragments": [[0, 7], [21, 29]], "score": 0.93}]}
@@ -25,7 +25,7 @@ MAX_SCORE = 2**53  # of an integer
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the .jsonl files of a folder)."""
+    """Yield the documents of a file (or of the .jsonl files of a folder)."""
     texts = files_under(source.texts, (".txt",), source) if source.texts is not None else {}
     for path in data_files(source, (".jsonl",)):
         for line in read_lines(path):
@@ -59,7 +59,7 @@ def _parse(line: str, where: str) -> tuple[str, Any]:
 
 
 def from_json(item: dict[str, Any], where: str) -> Document:
-    """A document from its JSON object."""
+    """Return a document from its JSON object."""
     _check_keys(item, required=("id", "text"), optional=("entities", "sentences", "meta"), where=where)
     check_not_empty(_text(item["text"], f"{where}: text"), where)
     entities = _list(item.get("entities", []), f"{where}: entities")
@@ -125,7 +125,7 @@ def _meta(item: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _check_writable(value: Any, where: str) -> None:
-    """What is read must be what can be written: no lone surrogate, no number past a float's, no bottomless nesting."""
+    """Raise an error for a value that could not be written again: a lone surrogate, NaN, too deep nesting."""
     try:
         _dumps(value)
     except (ValueError, RecursionError) as error:
@@ -149,7 +149,7 @@ def _check_keys(item: dict[str, Any], *, required: tuple[str, ...], optional: tu
 
 
 def to_json(document: Document) -> dict[str, Any]:
-    """The JSON object of a document; what is absent is left out."""
+    """Return the JSON object of a document, without absent fields."""
     item: dict[str, Any] = {"id": document.id, "text": document.text, "entities": []}
     for entity in document.entities:
         fields: dict[str, Any] = {"type": entity.type, "fragments": [[at.start, at.end] for at in entity.fragments]}
@@ -168,7 +168,7 @@ def to_json(document: Document) -> dict[str, Any]:
 
 
 def line_of(document: Document) -> bytes:
-    """A document as a line, without its end."""
+    """Return a document as a line, without the line end."""
     try:
         return _dumps(to_json(document))
     except (TypeError, ValueError, RecursionError) as error:
@@ -176,7 +176,7 @@ def line_of(document: Document) -> bytes:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:  # noqa: ARG001
-    """One file, a document a line. Nothing is left out. How many entities were written is returned."""
+    """Write one file with one document per line, without any loss. Return the number of entities written."""
     written = 0
     with open(path, "xb") as file:
         for document in documents:

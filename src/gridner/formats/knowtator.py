@@ -20,7 +20,7 @@ from gridner.formats._support.repair import agreed_pairs
 
 
 def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
-    """The entities of a file about `text`."""
+    """Yield the entities of an annotation file about `text`."""
     root = _parse(path)
     classes = {
         mention.get("id"): name.get("id")
@@ -35,7 +35,7 @@ def read_entities(path: Path, text: str, source: Source) -> Iterator[Entity]:
 
 
 def _parse(path: Path) -> Element:
-    import defusedxml  # here, because few need it
+    import defusedxml  # imported here because few need it
     from defusedxml.ElementTree import fromstring
 
     data = read_bytes(path)
@@ -81,7 +81,7 @@ def _entity(
 
 
 def _cuis(root: Element) -> dict[str | None, str]:
-    """The concept of each mention, where a slot whose name has CUI in it says so."""
+    """Return the concept of each mention that has a slot with CUI in its name."""
     values = {}
     for slot in root.iter("stringSlotMention"):
         kind, value = slot.find("mentionSlot"), slot.find("stringSlotMentionValue")

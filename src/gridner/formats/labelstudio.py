@@ -43,7 +43,7 @@ class Label(NamedTuple):
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the .json files of a folder)."""
+    """Yield the documents of a file (or of the .json files of a folder)."""
     for path, prefix in numbered_files(source, (".json", ".jsonl")):
         with source.record(str(path)):
             for number, task in enumerate(stream_values(path), start=1):

@@ -1,4 +1,4 @@
-"""Parquet, a table with a row for each entity: only written, as it has no texts.
+"""Parquet, a table with a row for each entity. It is only written, because it has no texts.
 
 `gridner.integrations.tables` has the same table for pandas and Arrow.
 """
@@ -29,8 +29,8 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file, an entity a row, some thousand rows at a time. How many entities were written is returned."""
-    columns = schema()  # where pyarrow is missing, this says so
+    """Write one file with one row per entity, in batches of rows. Return the number of entities written."""
+    columns = schema()  # an error if pyarrow is missing
     parquet = import_module("pyarrow.parquet")
     written = 0
     with open(path, "xb") as file, parquet.ParquetWriter(file, columns) as writer:
@@ -41,7 +41,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 
 
 def _counted(documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
-    """The documents; what has no place in a table is counted."""
+    """Yield the documents, and count what the table cannot carry."""
     for document in documents:
         note_losses(document, notes, "parquet", ids=True, scores=True)
         if not document.entities:
@@ -50,7 +50,7 @@ def _counted(documents: Iterable[Document], notes: Notes) -> Iterator[Document]:
 
 
 def rows(documents: Iterable[Document]) -> Iterator[dict[str, Any]]:
-    """A row for each entity, in the order of the documents, with the keys of `COLUMNS`.
+    """Yield a row for each entity, in the order of the documents, with the keys of `COLUMNS`.
 
     `start` and `end` are those of the whole entity, `fragments` a list of [start, end]. `discontinuous` is whether more
     than white space parts its fragments. `score` and `id` may be None.
@@ -76,7 +76,7 @@ def spreadsheet_text(text: str) -> str:
 
 
 def arrow_batches(documents: Iterable[Document]) -> Iterator[pyarrow.RecordBatch]:
-    """The same in parts of at most `ROWS` rows, one at a time in memory."""
+    """Yield the rows in batches of at most `ROWS`, with one batch at a time in memory."""
     arrow, columns = need("pyarrow", "table"), schema()
     every = rows(documents)
     while some := list(islice(every, ROWS)):
@@ -84,7 +84,7 @@ def arrow_batches(documents: Iterable[Document]) -> Iterator[pyarrow.RecordBatch
 
 
 def schema() -> pyarrow.Schema:
-    """The columns: none but `score` and `id` has missing values."""
+    """Return the columns; only `score` and `id` may have missing values."""
     arrow = need("pyarrow", "table")
     number, text = arrow.int64(), arrow.string()
     types = {

@@ -33,7 +33,7 @@ LISTS = ("denotations", "relations", "attributes", "modifications", "tracks", "b
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the .json files of a folder). An array and JSON lines are taken too."""
+    """Yield the documents of a file (or of the .json files of a folder). An array and JSON lines are accepted, too."""
     for path in data_files(source, (".json", ".jsonl")):
         name = path.name if path == source.path else path.relative_to(source.path).as_posix()
         with source.record(str(path)):
@@ -50,7 +50,7 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def _source_id(item: dict[str, Any]) -> str:
-    """What PubAnnotation itself names files after: sourcedb-sourceid-divid; '' if there is no sourceid."""
+    """Return sourcedb-sourceid-divid, by which PubAnnotation names files; '' if there is no sourceid."""
     if item.get("sourceid") in (None, ""):
         return ""
     return "-".join(str(item[key]) for key in SOURCE if item.get(key) not in (None, ""))
@@ -102,7 +102,7 @@ def _by_id(found: list[dict[str, Any]], where: str) -> dict[str, dict[str, Any]]
 def _entity(
     members: dict[str, dict[str, Any]], attributes: list[dict[str, Any]], text: str, where: str, notes: Notes
 ) -> Entity:
-    """An entity from a denotation, or from those that a chain joins."""
+    """Return the entity of a denotation, or of several that a chain joins."""
     place = f"{where}: denotation {', '.join(members):.60}"
     heads = [name for name, one in members.items() if one.get("obj") != FRAGMENT]
     if len(heads) != 1:
@@ -136,7 +136,7 @@ def _spans(denotation: dict[str, Any], where: str) -> list[tuple[int, int]]:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """A folder with NAME.json for each document. How many entities were written is returned."""
+    """Write a folder with NAME.json for each document. Return the number of entities written."""
     written = 0
     for document in documents:
         note_losses(document, notes, META, ids=True, scores=True, own_meta=META, own_entity_meta=META)
@@ -168,7 +168,7 @@ def _item(document: Document, notes: Notes) -> dict[str, Any]:
 
 
 def _attributes(entity: Entity, document_id: str, notes: Notes) -> list[dict[str, Any]]:
-    """What was kept; `meta` may come from anywhere, so it is checked."""
+    """Return what the format keeps in `meta`, checked, because it may come from anywhere."""
     kept = entity.meta.get(META, [])
     if isinstance(kept, list) and all(isinstance(one, dict) and set(one) == {"pred", "obj"} for one in kept):
         return kept

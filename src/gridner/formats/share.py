@@ -47,7 +47,7 @@ class _Run(NamedTuple):
 
 
 def read(source: Source) -> Iterator[Document]:
-    """A document for each text, by name. `source.texts` is the folder of the texts if it is another one."""
+    """Yield a document for each text, by name. `source.texts` is the folder of the texts, if it is another one."""
     annotations, texts = _find(source)
     runs = _index(annotations, texts, source)
     if source.path.is_file() and source.path.name.lower().endswith(XML_SUFFIXES):  # it is about one document
@@ -71,7 +71,7 @@ def read(source: Source) -> Iterator[Document]:
 
 
 def _find(source: Source) -> tuple[dict[str, Path], dict[str, Path]]:
-    """The annotation files and the texts, by name."""
+    """Return the annotation files and the texts, by name."""
     root = source.path
     marks = XML_SUFFIXES + PIPE_SUFFIXES
     if source.texts is not None:
@@ -91,7 +91,7 @@ def _find(source: Source) -> tuple[dict[str, Path], dict[str, Path]]:
 
 
 def _index(annotations: dict[str, Path], texts: Collection[str], source: Source) -> dict[str, list[_Run]]:
-    """Where each document's annotations are: names and line numbers, not the annotations themselves."""
+    """Return where the annotations of each document are: paths and line numbers, to keep memory small."""
     found: dict[str, list[_Run]] = defaultdict(list)
     for file_name, path in annotations.items():
         suffix = next((suffix for suffix in XML_SUFFIXES if path.name.lower().endswith(suffix)), None)
@@ -139,7 +139,7 @@ def _read_line(line: str, text: str, where: str, notes: Notes) -> Entity:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """A folder with NAME.txt and NAME.pipe.txt for each document. How many entities were written is returned."""
+    """Write a folder with NAME.txt and NAME.pipe.txt for each document. Return the number of entities written."""
     written = 0
     for document in documents:
         if "|" in document.id or f"{document.id}.txt".endswith(PIPE_SUFFIXES):
@@ -158,7 +158,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 
 
 def _columns(document: Document, entity: Entity, notes: Notes) -> str:
-    """The CUI and the columns after it; `meta` may come from anywhere, so it is checked."""
+    """Return the CUI and the columns after it, checked, because `meta` may come from anywhere."""
     meta = entity.meta.get("share", {})
     if isinstance(meta, dict):
         cui, columns = meta.get("cui", "CUI-less"), meta.get("columns")

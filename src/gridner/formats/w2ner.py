@@ -23,14 +23,14 @@ from gridner.text.sentences import Mention
 
 
 def read(source: Source) -> Iterator[Document]:
-    """The documents of the file (or of the .json files of a folder). JSON lines are taken too."""
+    """Yield the documents of a file (or of the .json files of a folder). JSON lines are accepted, too."""
     for path, prefix in numbered_files(source, (".json", ".jsonl")):
         for (_, document_id), group in groupby(_records(path, prefix, source), key=lambda found: found[0]):
             yield document_from_words(document_id, [record for _, record in group])
 
 
 def _records(path: Path, prefix: str, source: Source) -> Iterator[tuple[tuple[int, str], Record]]:
-    """The good records that are wanted, each with the number and the id of its document."""
+    """Yield the good records that are wanted, each with the number and the id of its document."""
     run, last = 0, None
     with source.record(str(path)):
         for number, item in enumerate(stream_values(path), start=1):
@@ -91,7 +91,7 @@ def _read_mention(entry: Any, where: str) -> Mention:
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
-    """One file, a record a line. How many entities were written is returned."""
+    """Write one file with one record per line. Return the number of entities written."""
     written = 0
     with open(path, "x", encoding="utf-8", newline="") as file:
         separator = "[\n"
