@@ -21,8 +21,8 @@ INSIDE = {
     "cli": "__init__ * predict_ray train_scores scoring_options train_progress train_corpora inputs training_process "
     "reading_options shared_options printing progress",
     "experiment": "registry efficiency search output study kept_predictions paper_tables systems variants *",
-    "service": "server app page brat label_studio handlers middleware drawing requests batcher worker queue "
-    "connections *",
+    "service": "server app page brat label_studio recognition operations runtime error_handlers middleware drawing "
+    "requests batcher worker queue connections openapi *",
     "integrations": "* spacy_docs",
     "pretraining": "__init__ run loop vocabulary network rows *",
     "training": "__init__ learning corpora many_runs run loop results examine objective unlabelled task *",

@@ -51,10 +51,11 @@ class UsageError(GridnerError, ValueError):
     """A request that makes no sense."""
 
 
-def plural(count: int, noun: str) -> str:
-    """Return a count with its noun: 1 entity, 2 entities, 1,000 documents."""
+def plural(count: float, noun: str) -> str:
+    """Return a count with its noun: 1 entity, 2 entities, 1,000 documents, 0.5 seconds."""
     many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
-    return f"{count:,} {noun if count == 1 else many}"
+    shown = f"{count:,}" if isinstance(count, int) else f"{count:g}"
+    return f"{shown} {noun if count == 1 else many}"
 
 
 def printable(text: str) -> str:

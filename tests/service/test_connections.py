@@ -16,9 +16,9 @@ import pytest
 
 from gridner.errors import UsageError
 from gridner.service.app import Service
-from gridner.service.connections import MOST, RESERVE, Connection, Seldom, room
+from gridner.service.connections import MOST_CONNECTIONS, RESERVE, Connection, RateLimitedLog, connection_limit
 from gridner.service.metrics import Metrics
-from gridner.service.middleware import Watch
+from gridner.service.middleware import Monitor
 from support.serving import quick, running, served, slow
 
 
@@ -118,12 +118,12 @@ def test_an_answer_that_is_not_read_is_not_kept(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("limits", "raised", "connections"),
     [
-        ((1024, 1_048_576), (MOST + RESERVE, 1_048_576), MOST),
-        ((1024, resource.RLIM_INFINITY), (MOST + RESERVE, resource.RLIM_INFINITY), MOST),
+        ((1024, 1_048_576), (MOST_CONNECTIONS + RESERVE, 1_048_576), MOST_CONNECTIONS),
+        ((1024, resource.RLIM_INFINITY), (MOST_CONNECTIONS + RESERVE, resource.RLIM_INFINITY), MOST_CONNECTIONS),
         ((1024, 1024), (1024, 1024), 1024 - RESERVE),
         ((256, 1024), (1024, 1024), 1024 - RESERVE),
-        ((100_000, 100_000), None, MOST),
-        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None, MOST),
+        ((100_000, 100_000), None, MOST_CONNECTIONS),
+        ((resource.RLIM_INFINITY, resource.RLIM_INFINITY), None, MOST_CONNECTIONS),
     ],
 )
 def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(
@@ -132,7 +132,7 @@ def test_the_limit_of_open_files_is_raised_and_bounds_the_connections(
     asked: list[tuple[int, int]] = []
     monkeypatch.setattr(resource, "getrlimit", lambda _: limits)
     monkeypatch.setattr(resource, "setrlimit", lambda _, to: asked.append(to))
-    assert room() == connections
+    assert connection_limit() == connections
     assert asked == ([] if raised is None else [raised])
 
 
@@ -140,7 +140,7 @@ def test_too_few_open_files_are_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(resource, "getrlimit", lambda _: (64, 64))
     monkeypatch.setattr(resource, "setrlimit", lambda *_: None)
     with pytest.raises(UsageError, match="64 open files allowed"):
-        room()
+        connection_limit()
 
 
 def test_more_connections_than_open_files_neither_stop_it_nor_fill_the_log() -> None:
@@ -159,10 +159,10 @@ def test_more_connections_than_open_files_neither_stop_it_nor_fill_the_log() -> 
 
 
 def test_an_error_of_the_event_loop_is_a_line_a_minute_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
-    seldom, loop = Seldom(), asyncio.new_event_loop()
+    occasional_log, loop = RateLimitedLog(), asyncio.new_event_loop()
     with caplog.at_level(logging.ERROR, logger="gridner.service"):
         for _ in range(1000):
-            seldom.loop_error(loop, {"message": "socket.accept() failed", "exception": OSError("secret")})
+            occasional_log.loop_error(loop, {"message": "socket.accept() failed", "exception": OSError("secret")})
     loop.close()
     assert [record.getMessage() for record in caplog.records] == ["socket.accept() failed (OSError)"]
 
@@ -204,7 +204,7 @@ def test_a_request_that_the_end_of_the_service_cuts_short_is_told_so() -> None:
         sent.append(message)
 
     async def scene() -> None:
-        watch = Watch(endless, Metrics(), (), access=False, private=True)
+        watch = Monitor(endless, Metrics(), (), access=False, private=True)
         task = asyncio.create_task(watch({"type": "http", "path": "/", "method": "POST"}, endless, send))
         await asyncio.sleep(0)
         task.cancel()
@@ -218,4 +218,4 @@ def test_a_request_that_the_end_of_the_service_cuts_short_is_told_so() -> None:
 def test_the_unit_allows_as_many_open_files_as_connections_need() -> None:
     unit = (Path(__file__).parents[2] / "deploy" / "gridner.service").read_text()
     (allowed,) = (line.partition("=")[2] for line in unit.splitlines() if line.startswith("LimitNOFILE="))
-    assert int(allowed) >= MOST + RESERVE
+    assert int(allowed) >= MOST_CONNECTIONS + RESERVE

@@ -78,7 +78,7 @@ def test_what_computes_is_refused_when_the_queue_is_full(path: str) -> None:
         reader.began.acquire()
         done = httpx.post(f"{address}{path}", json=BODIES[path])
         assert done.status_code == 503
-        assert done.json()["detail"] == "1 request is waiting, the most that the service takes; retry later"
+        assert done.json()["detail"] == "1 request is waiting, the maximum; retry later"
         assert int(done.headers["retry-after"]) >= 1
         reader.gate.release(10)
         assert first.result().status_code == 200
@@ -148,12 +148,12 @@ def test_what_is_too_slow_under_load_is_told_to_retry() -> None:
     ("ann", "said"),
     [
         ("T{n}\tSign 0 4\tPain\n" * 11, "note.ann: 11 annotations, expected at most 10"),
-        ("T{n}\tSign 0 29\n" * 4, "note.ann: annotations over 116 characters"),
+        ("T{n}\tSign 0 29\n" * 4, "note.ann: annotations cover 116 characters"),
     ],
 )
 def test_more_annotations_than_can_be_drawn_are_refused(ann: str, said: str) -> None:
     lines = "\n\n".join(line.format(n=number) for number, line in enumerate(ann.splitlines(), start=1))
-    limits = Limits(annotations=10, covered=100)
+    limits = Limits(annotations=10, covered_characters=100)
     with running(Service(recognizer=quick(), limits=limits)) as address:
         done = httpx.post(f"{address}/page/draw", json={"text": TEXT, "id": "note", "ann": lines})
         assert done.status_code == 413
@@ -165,7 +165,7 @@ def test_more_annotations_than_can_be_drawn_are_refused(ann: str, said: str) -> 
 def test_what_is_found_and_too_much_to_draw_is_counted(recognizer: Recognizer) -> None:
     with running(Service(recognizer=recognizer)) as address:
         whole = httpx.post(f"{address}/page/draw", json={"text": TEXT}, timeout=60).json()
-    with running(Service(recognizer=recognizer, limits=Limits(covered=60))) as address:
+    with running(Service(recognizer=recognizer, limits=Limits(covered_characters=60))) as address:
         drawn = httpx.post(f"{address}/page/draw", json={"text": TEXT}, timeout=60).json()
     found, kept = whole["document"]["entities"], drawn["document"]["entities"]
     assert 0 < len(kept) < len(found)

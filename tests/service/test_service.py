@@ -404,7 +404,7 @@ def test_64_clients_get_what_the_library_gives(client: httpx.Client, recognizer:
 def test_the_application_needs_no_server_of_its_own(service: Service) -> None:
     app = create_app(service)
     assert {"/v1/recognize", "/v1/models", "/healthz", "/readyz", "/metrics", "/brat"} == set(app.openapi()["paths"])
-    asked = app.openapi()["components"]["schemas"]["Request"]["properties"]
+    asked = app.openapi()["components"]["schemas"]["RecognizeRequest"]["properties"]
     assert asked["text"]["maxLength"] == 2000
     assert asked["types"]["anyOf"][0]["items"]["enum"] == ["Drug", "Sign"]
 

@@ -16,7 +16,7 @@ from typing import Any
 from gridner.config import DecodingConfig
 from gridner.inference.recognizer import Recognizer, SentenceRequest
 from gridner.service.app import Service
-from gridner.service.server import server_of
+from gridner.service.server import create_server
 from gridner.tagging.tags import TagScheme
 from gridner.text.sentences import Mention
 
@@ -28,7 +28,7 @@ COMMAND = [sys.executable, "-m", "gridner", "serve", "--port", "0", "--threads",
 def running(service: Service, *, connections: int = 200, **seconds: float) -> Iterator[str]:
     """The service on a port of this machine; its address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    server = server_of(service, connections=connections, **seconds)
+    server = create_server(service, connections=connections, **seconds)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

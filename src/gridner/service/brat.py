@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import FastAPI, Query
 from starlette.exceptions import HTTPException
@@ -13,27 +13,19 @@ from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.files import is_empty
 from gridner.formats.brat import brat_name, brat_spans
-from gridner.inference.recognizer import Recognizer
-from gridner.service.batcher import Batcher
-from gridner.service.queue import Queue
-from gridner.service.requests import answered, check_length, json_bytes, wanted_types
-from gridner.service.worker import Steps, Worker
+from gridner.service.openapi import PROBLEMS
+from gridner.service.requests import check_length, json_bytes, requested_types, wait_for_result
+from gridner.service.runtime import Runtime
+from gridner.service.worker import Steps
 
 PATH = "/brat"
 BODY = {"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}}
 EXAMPLE = {"T1": {"type": "Cell", "offsets": [[8, 11], [21, 35]], "texts": ["rod", "photoreceptors"]}}
 
 
-def add_brat(
-    app: FastAPI,
-    recognizer: Recognizer,
-    batcher: Batcher,
-    worker: Worker,
-    queue: Queue,
-    problems: dict[int | str, dict[str, Any]],
-) -> None:
+def add_brat(app: FastAPI, runtime: Runtime) -> None:
     """Let a service answer brat. Its URL goes into the section [annotators] of brat's tools.conf."""
-    described = {200: {"content": {"application/json": {"example": EXAMPLE}}}, **problems}
+    described = {200: {"content": {"application/json": {"example": EXAMPLE}}}, **PROBLEMS}
 
     @app.post(PATH, tags=["annotation tools"], operation_id="brat", openapi_extra=BODY, responses=described)
     async def brat(
@@ -43,16 +35,16 @@ def add_brat(
     ) -> Response:
         """Find the entities of a text that is sent as it is. The URL may choose a threshold and types."""
         text = _text_of(await request.body())
-        check_length("text", text, queue.limits)
-        wanted = wanted_types(types, recognizer)
+        check_length("text", text, runtime.limits)
+        wanted = requested_types(types, runtime.recognizer)
 
         async def found() -> bytes:
             if is_empty(text):
                 return b"{}"
-            (document,) = await batcher.recognize([Document("text", text)], threshold=threshold, notes=Notes())
-            return await worker.run(_annotations(document, wanted))
+            (document,) = await runtime.batcher.recognize([Document("text", text)], threshold=threshold, notes=Notes())
+            return await runtime.worker.run(_annotations(document, wanted))
 
-        return Response(await answered(found(), request, queue), media_type="application/json")
+        return Response(await wait_for_result(found(), request, runtime.queue), media_type="application/json")
 
 
 def _text_of(body: bytes) -> str:

@@ -1,7 +1,6 @@
-"""Connections: how many there may be at a time, and for how long a client may keep the service waiting.
+"""Limits for connections: how many there can be, and how long a client may take to send headers or read a response.
 
-A client that opens connections and sends nothing, or sends and never reads, takes neither file descriptors nor memory
-from the others.
+Clients that open connections and send nothing, or send and never read, cannot use up file descriptors or memory.
 """
 
 from __future__ import annotations
@@ -16,65 +15,65 @@ from typing import Any
 from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from gridner.errors import UsageError
-from gridner.service.problems import many, problem
+from gridner.errors import UsageError, plural
+from gridner.service.problems import problem
 
-MOST = 2048  # connections at a time
-ACCEPTED = 16  # connections that are accepted at once, before any of them is counted
+MOST_CONNECTIONS = 2048  # connections at a time
+ACCEPTED_AT_ONCE = 16  # connections that are accepted at once, before any of them is counted
 RESERVE = 96  # file descriptors for those, for models and for logs
-HEADERS = 10.0  # seconds from the first byte of a request, or from connecting, to the end of its headers
-UNREAD = 30.0  # seconds in which a client must read something of its answer
-UNREAD_AT_END = 5.0  # the same while the service stops
-SELDOM = 60.0  # seconds between two lines in the log that say the same
+HEADER_SECONDS = 10.0  # seconds from the first byte of a request, or from connecting, to the end of its headers
+UNREAD_SECONDS = 30.0  # seconds in which a client must read something of its answer
+UNREAD_SECONDS_AT_END = 5.0  # the same while the service stops
+LOG_SECONDS = 60.0  # seconds between two lines in the log that say the same
 log = logging.getLogger("gridner.service")
 
 
-def room() -> int:
-    """Return how many connections there is room for, after raising the limit of open files as far as that takes."""
+def connection_limit() -> int:
+    """Return how many connections the service can hold, after raising the soft limit of open files if necessary."""
     try:
         import resource
     except ImportError:  # Windows, which has no such limit
-        return MOST
+        return MOST_CONNECTIONS
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST + RESERVE
+    wanted = MOST_CONNECTIONS + RESERVE
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    least = RESERVE + ACCEPTED
+    least = RESERVE + ACCEPTED_AT_ONCE
     if soft != resource.RLIM_INFINITY and soft < least:
-        raise UsageError(f"{many(soft, 'open file')} allowed (ulimit -n), expected at least {least}")
-    return MOST if soft == resource.RLIM_INFINITY else min(MOST, soft - RESERVE)
+        raise UsageError(f"{plural(soft, 'open file')} allowed (ulimit -n), expected at least {least}")
+    return MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(MOST_CONNECTIONS, soft - RESERVE)
 
 
-class Seldom:
-    """Logs what happens often in one line a minute."""
+class RateLimitedLog:
+    """Logs each message at most once per minute."""
 
     def __init__(self) -> None:
         self._said: dict[str, tuple[float, int]] = {}  # when it was logged, and how often it happened since
 
-    def say(self, what: str) -> None:
-        """Log it, with how often it happened since the last time."""
+    def error(self, what: str) -> None:
+        """Log a message, with how often it occurred since it was last logged."""
         now = time.monotonic()
-        when, count = self._said.get(what, (now - SELDOM, 0))
-        if now - when < SELDOM:
+        when, count = self._said.get(what, (now - LOG_SECONDS, 0))
+        if now - when < LOG_SECONDS:
             self._said[what] = (when, count + 1)
             return
         self._said[what] = (now, 0)
-        log.error("%s%s", what, f" ({many(count, 'time')} more since the last such line)" if count else "")
+        log.error("%s%s", what, f" ({plural(count, 'time')} more since the last such line)" if count else "")
 
     def loop_error(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log an error of the event loop, without its traceback: that could have what users send."""
+        """Log an error of the event loop without its traceback, which could contain what users send."""
         error = context.get("exception")
-        self.say(f"{context.get('message', 'error')}{f' ({type(error).__name__})' if error else ''}")
+        self.error(f"{context.get('message', 'error')}{f' ({type(error).__name__})' if error else ''}")
 
 
 class Connection(H11Protocol):
-    """A connection whose client is not waited for without end. If there are too many, the longest idle one goes."""
+    """A connection with time limits. If there are too many, the one that has been idle longest is closed."""
 
-    most = MOST
-    header_seconds = HEADERS
-    unread_seconds = UNREAD
-    seldom = Seldom()
+    most = MOST_CONNECTIONS
+    header_seconds = HEADER_SECONDS
+    unread_seconds = UNREAD_SECONDS
+    occasional_log = RateLimitedLog()
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -84,11 +83,11 @@ class Connection(H11Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether no request is being answered."""
+        """Whether there is no request to answer."""
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, and make room if there are too many."""
+        """Accept the connection; close another if there are too many."""
         super().connection_made(transport)
         self._since = self.loop.time()
         if len(self.connections) > self.most:
@@ -96,14 +95,14 @@ class Connection(H11Protocol):
         self._in(self.header_seconds, "headers", self._without_headers)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Stop the timers."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read what came; the headers of a request must be complete in time."""
+        """Handle received bytes. The headers of a request must be complete in time."""
         super().data_received(data)
         if self.idle:
             self._heard = True
@@ -114,7 +113,7 @@ class Connection(H11Protocol):
             self._stop("headers")
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, and for the client to read the answer."""
+        """Wait for the next request, and for the client to read the response."""
         self._since = self.loop.time()
         super().on_response_complete()
         self._watch_unread(self.unread_seconds)
@@ -123,20 +122,20 @@ class Connection(H11Protocol):
             self._in(self.header_seconds, "headers", self._without_headers)
 
     def shutdown(self) -> None:
-        """End as soon as the request is answered, if all of it has come."""
+        """Close once the request is answered; at once if its body is incomplete."""
         super().shutdown()
         if not self.idle and self.cycle.more_body:
             self.transport.close()
-        self._watch_unread(min(UNREAD_AT_END, self.unread_seconds))
+        self._watch_unread(min(UNREAD_SECONDS_AT_END, self.unread_seconds))
 
     def send_400_response(self, msg: str) -> None:
-        """Say what is wrong with what is not HTTP. The reason is that of the exception that is being handled."""
+        """Respond to bytes that are not HTTP. The reason is that of the exception being handled."""
         error = sys.exc_info()[1]
         if self.cycle is not None and self.cycle.response_started:
             self.transport.close()
         else:
             status = getattr(error, "error_status_hint", 400)
-            self._end_with(problem(status, f"not HTTP/1.1 ({error or msg}), expected a request of it"))
+            self._end_with(problem(status, f"not HTTP/1.1 ({error or msg}); send an HTTP/1.1 request"))
 
     def _in(self, seconds: float, name: str, call: Any, *values: Any) -> None:
         self._stop(name)
@@ -152,13 +151,13 @@ class Connection(H11Protocol):
         if self.transport.is_closing() or not self.idle:
             return
         if self._heard:
-            said = f"the headers took more than {many(self.header_seconds, 'second')}, expected them sooner"
+            said = f"the headers took more than {plural(self.header_seconds, 'second')}, send them faster"
             self._end_with(problem(408, said))
         else:
             self.transport.close()
 
     def _watch_unread(self, seconds: float) -> None:
-        """End the connection if the client reads nothing of what is left of its answer for so long."""
+        """Close the connection if the client reads nothing of its response for `seconds`."""
         if left := self.transport.get_write_buffer_size():
             self._in(seconds, "unread", self._is_unread, left, seconds)
 
@@ -170,21 +169,21 @@ class Connection(H11Protocol):
             self.transport.abort()
 
     def _make_room(self) -> None:
-        """End the connection that has been idle longest; this one if a request is being answered on all others."""
+        """Close the connection that has been idle longest; this one if all others have a request."""
         idle = [
             one
             for one in self.connections
             if isinstance(one, Connection) and one is not self and one.idle and not one.transport.is_closing()
         ]
         if idle:
-            self.seldom.say(f"more than {self.most:,} connections: closed the one that was idle longest")
+            self.occasional_log.error(f"more than {self.most:,} connections: closed the one that was idle longest")
             min(idle, key=lambda one: (one.transport.get_write_buffer_size() > 0, one._since)).transport.abort()
         else:
-            self.seldom.say(f"more than {self.most:,} connections, a request on each: refused one")
+            self.occasional_log.error(f"more than {self.most:,} connections, a request on each: refused one")
             self._end_with(problem(503, "too many connections; retry later", {"Retry-After": "1"}))
 
     def _end_with(self, response: Response) -> None:
-        """Answer without a request."""
+        """Send a response without a request, then close."""
         lines = [f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}"]
         lines += [f"{name.decode()}: {value.decode()}" for name, value in response.raw_headers]
         head = "\r\n".join([*lines, "connection: close", "", ""]).encode("latin-1")

@@ -1,4 +1,4 @@
-"""What the page asks for, computed in steps: entities to draw, the grid of a sentence, files to keep."""
+"""Responses for the page, computed in steps: entities to draw, the grid of a sentence, files to save."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from gridner.documents import Document
-from gridner.errors import Notes
+from gridner.errors import Notes, plural
 from gridner.files import Line, Source
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats.brat import ann_text, configuration, empty_names, parse_ann
@@ -22,8 +22,7 @@ from gridner.formats.jsonl import from_json, line_of, to_json
 from gridner.formats.parquet import rows, spreadsheet_text
 from gridner.inference.recognizer import Recognizer
 from gridner.service.limits import Limits
-from gridner.service.problems import many
-from gridner.service.requests import counted, json_bytes
+from gridner.service.requests import json_bytes, notes_json
 from gridner.service.worker import Steps
 from gridner.text.sentences import stream_sentences
 from gridner.view.grid import window_grid
@@ -39,20 +38,21 @@ def annotated_document(name: str, text: str, ann: str, limits: Limits, notes: No
         if line.strip()
     ]
     if len(numbered) > limits.annotations:
-        said = f"{place}: {many(len(numbered), 'annotation')}, expected at most {limits.annotations:,}"
+        said = f"{place}: {plural(len(numbered), 'annotation')}, expected at most {limits.annotations:,}"
         raise HTTPException(413, said)
     yield
     document = parse_ann(name, text, numbered, Source(place, notes=notes))
-    if _covered(document) > limits.covered:
-        said = f"{place}: annotations over {_covered(document):,} characters, those under several counted several times"
-        raise HTTPException(413, f"{said}; expected at most {limits.covered:,} in a drawing")
+    covered = _covered_characters(document)
+    if covered > limits.covered_characters:
+        found = f"annotations cover {covered:,} characters (overlaps counted for each annotation)"
+        raise HTTPException(413, f"{place}: {found}, expected at most {limits.covered_characters:,} in a drawing")
     return document
 
 
-def drawing(document: Document, recognizer: Recognizer, limits: Limits, notes: Notes) -> Steps[bytes]:
+def drawing_json(document: Document, recognizer: Recognizer, limits: Limits, notes: Notes) -> Steps[bytes]:
     """Return what the page draws: a document with its entities, and the model's types and threshold."""
     yield
-    document = _fitting(document, limits, notes)
+    document = _drawable(document, limits, notes)
     yield
     item = to_json(document)
     yield
@@ -61,12 +61,12 @@ def drawing(document: Document, recognizer: Recognizer, limits: Limits, notes: N
             "document": item,
             "types": list(recognizer.scheme.types),
             "threshold": recognizer.decoding.threshold,
-            "notes": counted(notes),
+            "notes": notes_json(notes),
         }
     )
 
 
-def grid_at(text: str, at: int, recognizer: Recognizer) -> Steps[bytes]:
+def grids_json(text: str, at: int, recognizer: Recognizer) -> Steps[bytes]:
     """Return the sentence that has a character, or the next one after it, and the grids of its windows."""
     for sentence in stream_sentences(Document("text", text)):
         yield
@@ -82,7 +82,7 @@ def grid_at(text: str, at: int, recognizer: Recognizer) -> Steps[bytes]:
     return json_bytes({"start": sentence.start, "end": sentence.end, "windows": grids})
 
 
-def saved(items: Sequence[dict[str, Any]], format: str, notes: Notes) -> Steps[tuple[bytes, str, str]]:
+def file_to_save(items: Sequence[dict[str, Any]], format: str, notes: Notes) -> Steps[tuple[bytes, str, str]]:
     """Return the contents of a file, its media type and its ending; what the format cannot carry is counted."""
     documents = []
     for number, item in enumerate(items, start=1):
@@ -109,23 +109,23 @@ def saved(items: Sequence[dict[str, Any]], format: str, notes: Notes) -> Steps[t
 
 
 def _file_names(documents: Sequence[Document]) -> list[str]:
-    """A file name for each document: its id if that can be one, and no name twice."""
-    names: list[str] = []
+    """Return a file name for each document: its id, as far as that can be one, with a number if it is taken."""
+    names: dict[str, str] = {}  # in lower case, since some file systems ignore case → name
+    numbers: dict[str, int] = {}  # the last number tried for an id
     for document in documents:
-        plain = re.sub(r"[^\w.-]+", "_", document.id).strip(".")[:100] or "document"
-        name, number = plain, 1
-        while name.lower() in (one.lower() for one in names):
-            number += 1
-            name = f"{plain}-{number}"
-        names.append(name)
-    return names
+        plain = name = re.sub(r"[^\w.-]+", "_", document.id).strip(".")[:100] or "document"
+        while name.lower() in names:
+            numbers[plain] = numbers.get(plain, 1) + 1
+            name = f"{plain}-{numbers[plain]}"
+        names[name.lower()] = name
+    return list(names.values())
 
 
-def _fitting(document: Document, limits: Limits, notes: Notes) -> Document:
-    """Return a document with what can be drawn of it: if there is too much, entities of the lowest scores go."""
-    if _covered(document) <= limits.covered:
+def _drawable(document: Document, limits: Limits, notes: Notes) -> Document:
+    """Return a document that can be drawn: if its entities are too many, without those of the lowest scores."""
+    if _covered_characters(document) <= limits.covered_characters:
         return document
-    kept, room = set(), limits.covered
+    kept, room = set(), limits.covered_characters
     for number, entity in sorted(enumerate(document.entities), key=lambda pair: -(pair[1].score or 0)):
         room -= entity.end - entity.start
         if room < 0:
@@ -136,12 +136,12 @@ def _fitting(document: Document, limits: Limits, notes: Notes) -> Document:
     return replace(document, entities=tuple(one for number, one in enumerate(document.entities) if number in kept))
 
 
-def _covered(document: Document) -> int:
+def _covered_characters(document: Document) -> int:
     return sum(entity.end - entity.start for entity in document.entities)
 
 
 def _csv(documents: Sequence[Document]) -> str:
-    """A row for each entity."""
+    """Return CSV with a row per entity."""
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerow(["document", "type", "fragments", "text", "discontinuous", "score"])

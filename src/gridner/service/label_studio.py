@@ -16,16 +16,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gridner.documents import Document
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes, UsageError, plural
 from gridner.files import is_empty
 from gridner.formats.labelstudio import results_of
-from gridner.inference.recognizer import Recognizer
-from gridner.service.batcher import Batcher
 from gridner.service.labelling import TextField, text_fields
-from gridner.service.problems import many
-from gridner.service.queue import Queue
-from gridner.service.requests import answered, check_length, json_bytes
-from gridner.service.worker import Steps, Worker
+from gridner.service.requests import check_length, json_bytes, wait_for_result
+from gridner.service.runtime import Runtime
+from gridner.service.worker import Steps
 
 POST_PATHS = ("/predict", "/setup", "/webhook", "/train")
 PATHS = ("/health", "/versions", *POST_PATHS)
@@ -36,14 +33,14 @@ NO_TRAINING = (
 )
 
 
-class Tasks(BaseModel):
+class PredictRequest(BaseModel):
     """What Label Studio sends to have tasks predicted; it sends more, which is not needed."""
 
     tasks: list[dict[str, Any]]
     label_config: str
 
 
-class Setup(BaseModel):
+class SetupRequest(BaseModel):
     """A project to which the backend is connected."""
 
     labelling_configuration: str = Field(alias="schema")
@@ -55,7 +52,7 @@ class Event(BaseModel):
     action: str = START_TRAINING
 
 
-class Asked:
+class TaskTexts:
     """The texts of tasks: which task and which field each is of."""
 
     def __init__(self, tasks: Sequence[dict[str, Any]], fields: Sequence[TextField]) -> None:
@@ -90,11 +87,9 @@ class Asked:
         return json_bytes({"results": results, "model_version": version})
 
 
-def add_label_studio(
-    app: FastAPI, recognizer: Recognizer, batcher: Batcher, worker: Worker, queue: Queue, version: str
-) -> None:
+def add_label_studio(app: FastAPI, runtime: Runtime, version: str) -> None:
     """Let a service be an ML backend. `version` tells Label Studio when suggestions are out of date."""
-    types, limits = recognizer.scheme.types, queue.limits
+    types, limits = runtime.recognizer.scheme.types, runtime.limits
 
     @app.get("/health", include_in_schema=False)
     async def health() -> dict[str, str]:
@@ -105,27 +100,27 @@ def add_label_studio(
         return {"versions": [version]}
 
     @app.post("/setup", include_in_schema=False)
-    async def setup(project: Setup) -> dict[str, str]:
+    async def setup(project: SetupRequest) -> dict[str, str]:
         text_fields(project.labelling_configuration, types)
         return {"model_version": version}
 
     @app.post("/predict", include_in_schema=False)
-    async def predict(asked: Tasks, request: Request) -> Response:
+    async def predict(asked: PredictRequest, request: Request) -> Response:
         fields = text_fields(asked.label_config, types)
         if not fields:
             raise UsageError('labelling configuration without <Labels name="…" toName="…">, expected some on a <Text>')
         if len(asked.tasks) > limits.texts:
-            said = f"{many(len(asked.tasks), 'task')}, expected at most {limits.texts:,} in a request"
+            said = f"{plural(len(asked.tasks), 'task')}, expected at most {limits.texts:,} in a request"
             raise HTTPException(413, f"{said} (gridner serve --max-texts)")
-        texts = Asked(asked.tasks, fields)
+        texts = TaskTexts(asked.tasks, fields)
         for document in texts.documents:
             check_length(document.id, document.text, limits)
 
         async def found() -> bytes:
-            read = await batcher.recognize(texts.documents, notes=Notes()) if texts.documents else []
-            return await worker.run(texts.predictions(read, version))
+            read = await runtime.batcher.recognize(texts.documents, notes=Notes()) if texts.documents else []
+            return await runtime.worker.run(texts.predictions(read, version))
 
-        return Response(await answered(found(), request, queue), media_type="application/json")
+        return Response(await wait_for_result(found(), request, runtime.queue), media_type="application/json")
 
     @app.post("/webhook", include_in_schema=False)
     @app.post("/train", include_in_schema=False)

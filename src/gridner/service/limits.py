@@ -1,4 +1,4 @@
-"""What the service takes, and no more."""
+"""Limits of the service."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ class Limits:
     seconds: float = 60.0  # for the body of a request, and again for its answer
     queue: int = 256  # requests that are accepted and not answered yet
     annotations: int = 20_000  # lines of an .ann file
-    covered: int = 1_000_000  # characters under all entities of a drawing, those under two counted twice
+    covered_characters: int = 1_000_000  # characters under all entities of a drawing, those under two counted twice

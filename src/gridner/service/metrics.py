@@ -1,4 +1,4 @@
-"""What Prometheus reads. Numbers only: nothing of what users send."""
+"""Metrics for Prometheus. They are numbers only, and contain nothing that users send."""
 
 from __future__ import annotations
 
@@ -9,32 +9,36 @@ SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 class Metrics:
-    """The counters of one service."""
+    """The metrics of one service."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         self.requests = Counter("gridner_requests", "Requests answered", ["path", "status"], registry=self.registry)
         self.seconds = Histogram(
-            "gridner_request_seconds", "From request to answer", ["path"], buckets=SECONDS, registry=self.registry
+            "gridner_request_seconds",
+            "Seconds from request to response",
+            ["path"],
+            buckets=SECONDS,
+            registry=self.registry,
         )
-        self.refused = Counter("gridner_refused", "Requests refused as too much waits", registry=self.registry)
-        self.cancelled = Counter("gridner_cancelled", "Requests given up by the client", registry=self.registry)
-        self.timeouts = Counter("gridner_timeouts", "Requests not answered in time", registry=self.registry)
-        self.errors = Counter("gridner_errors", "Errors of the service itself", ["kind"], registry=self.registry)
-        self.waiting = Gauge("gridner_queue_requests", "Requests accepted, not answered", registry=self.registry)
-        self.characters = Gauge("gridner_queue_characters", "Characters of these, unread", registry=self.registry)
-        self.batch = Histogram(
-            "gridner_batch_sentences", "Sentences read together", buckets=SIZES, registry=self.registry
+        self.refused = Counter("gridner_refused", "Requests refused because the queue was full", registry=self.registry)
+        self.cancelled = Counter("gridner_cancelled", "Requests whose client disconnected", registry=self.registry)
+        self.timeouts = Counter("gridner_timeouts", "Requests that timed out", registry=self.registry)
+        self.errors = Counter("gridner_errors", "Internal errors", ["kind"], registry=self.registry)
+        self.waiting = Gauge("gridner_queue_requests", "Requests accepted and not answered yet", registry=self.registry)
+        self.characters = Gauge(
+            "gridner_queue_characters",
+            "Characters of these requests that are not processed yet",
+            registry=self.registry,
         )
+        self.batch = Histogram("gridner_batch_sentences", "Sentences per batch", buckets=SIZES, registry=self.registry)
         self.batch_seconds = Histogram(
-            "gridner_batch_seconds", "Time to read them", buckets=SECONDS, registry=self.registry
+            "gridner_batch_seconds", "Seconds per batch", buckets=SECONDS, registry=self.registry
         )
-        self.together = Histogram(
-            "gridner_batch_requests", "Requests they are of", buckets=SIZES, registry=self.registry
-        )
+        self.together = Histogram("gridner_batch_requests", "Requests per batch", buckets=SIZES, registry=self.registry)
         self.entities = Counter("gridner_entities", "Entities found", registry=self.registry)
 
     def text(self) -> bytes:
-        """All of them, in Prometheus's format."""
+        """Return all metrics in Prometheus's text format."""
         return generate_latest(self.registry)

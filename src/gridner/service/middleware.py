@@ -1,4 +1,4 @@
-"""What every request passes: counting and headers outside, then who may ask, how much, and how long it may take."""
+"""What every request passes: first metrics, log and headers; then checks of host, token, queue and body."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ HEADERS = {
 log = logging.getLogger("gridner.service")
 
 
-class Watch:
-    """Counts and times every request, adds the headers, and turns what was not foreseen into a problem.
+class Monitor:
+    """Counts and times requests, adds the security headers, and turns unexpected errors into problems.
 
-    The log gets no texts: of an error kind and place, of a request (if `access`) method, path, status and time, and of
-    one that was refused on a path of `explain` why.
+    The log contains no texts. It has the kind and place of an internal error; method, path, status and time of each
+    request if `access` is set; and the reason of a refusal on the paths in `explain`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Watch:
         self.headers = HEADERS if private else {k: v for k, v in HEADERS.items() if "Resource-Policy" not in k}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -78,7 +78,7 @@ class Watch:
 
         try:
             await self.app({**scope, "method": "GET"} if head else scope, receive, sending)
-        except asyncio.CancelledError:  # the service stops, and has waited long enough
+        except asyncio.CancelledError:  # the service stops and waits no longer
             if not status:
                 await busy(BusyError("the service is stopping", 1))(scope, receive, sending)
         except Exception as error:
@@ -97,7 +97,7 @@ class Watch:
 
 
 class Guard:
-    """Lets in what may come in: the host that is meant, the token, a queue with room, a small and quick body."""
+    """Refuses requests with a wrong host or token, and bodies that are too large, too slow or not JSON."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class Guard:
         self.hosts, self.open_paths, self.health_paths, self.json_paths = hosts, open_paths, health_paths, json_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -125,15 +125,15 @@ class Guard:
         if self.hosts and scope["path"] not in self.health_paths and _host(host) not in self.hosts:
             found = f"host {host!r:.80}" if host else "no Host header"
             await problem(421, f"{found}, expected {' or '.join(sorted(self.hosts))}")(scope, receive, send)
-        elif not self._may(scope, headers):
-            said = "no or another token, expected the header Authorization: Bearer TOKEN"
+        elif not self._is_authorized(scope, headers):
+            said = "no token, or a wrong one; send the header Authorization: Bearer TOKEN"
             await problem(401, said, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
         elif scope["method"] == "POST":
             await self._post(scope, headers, receive, send)
         else:
             await self.app(scope, receive, send)
 
-    def _may(self, scope: Scope, headers: Headers) -> bool:
+    def _is_authorized(self, scope: Scope, headers: Headers) -> bool:
         if self.token is None or (scope["method"] == "GET" and scope["path"] in self.open_paths):
             return True
         found = [_token(headers.get("authorization", ""))]
@@ -170,7 +170,7 @@ class Guard:
                         await too_large(scope, receive, send)
                         return
         except TimeoutError:
-            said = f"the body took more than {self.limits.seconds:g} seconds, expected it sooner"
+            said = f"the body took more than {self.limits.seconds:g} seconds; send it faster"
             await problem(408, said, {"Connection": "close"})(scope, receive, send)
             return
         given = False
@@ -186,7 +186,7 @@ class Guard:
 
 
 def _token(header: str) -> bytes:
-    """The token in an Authorization header: Bearer TOKEN, or the password of Basic."""
+    """Return the token of an Authorization header: Bearer TOKEN, or the password of Basic."""
     kind, _, given = header.partition(" ")
     if kind.lower() == "bearer":
         return given.strip().encode("latin-1")
@@ -199,7 +199,7 @@ def _token(header: str) -> bytes:
 
 
 def _detail(body: bytes) -> str:
-    """What a problem says."""
+    """Return the detail of a problem."""
     try:
         return str(json.loads(body)["detail"])
     except (ValueError, TypeError, KeyError):
@@ -225,11 +225,11 @@ def _compressed(headers: Headers) -> Response | None:
 
 
 def busy(error: BusyError) -> Response:
-    """The answer that there is too much to do."""
+    """Return the response of an overloaded service."""
     return problem(503, str(error), {} if error.seconds is None else {"Retry-After": str(error.seconds)})
 
 
 def _host(header: str) -> str:
-    """The name in a Host header, without the port."""
+    """Return the name in a Host header, without the port."""
     name = header.strip().lower()
     return name.partition("]")[0] + "]" if name.startswith("[") else name.partition(":")[0]

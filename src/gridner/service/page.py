@@ -1,4 +1,4 @@
-"""The page at `/`, and what it asks for: entities to draw, the grid of a sentence, files to keep.
+"""The page at `/`, its files, and the endpoints that it uses: entities to draw, grids of sentences, files to save.
 
 The scripts of the page lay out what is drawn, and hide what is below the threshold. Nothing is kept here.
 """
@@ -17,13 +17,10 @@ from starlette.responses import Response
 from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.files import check_not_empty
-from gridner.inference.recognizer import Recognizer
-from gridner.service.batcher import Batcher
-from gridner.service.drawing import annotated_document, drawing, grid_at, saved
-from gridner.service.queue import Queue
-from gridner.service.requests import answered, check_length
-from gridner.service.schema import Strict, Unicode
-from gridner.service.worker import Worker
+from gridner.service.drawing import annotated_document, drawing_json, file_to_save, grids_json
+from gridner.service.requests import check_length, wait_for_result
+from gridner.service.runtime import Runtime
+from gridner.service.schema import Strict, UnicodeText
 from gridner.view.html import asset
 
 STYLES = ("draw.css", "base.css", "page.css")
@@ -33,34 +30,35 @@ SCRIPTS = (
     *("controls.js", "reading.js", "selecting.js", "review.js", "inspector.js", "table.js", "copying.js", "page.js"),
 )
 ASSETS = dict.fromkeys(STYLES, "css") | dict.fromkeys(SCRIPTS, "javascript")
-LEAST = 0.02  # score of an entity that the slider can bring to light
+POST_PATHS = ("/page/draw", "/page/grid", "/page/save")
+LOWEST_SCORE = 0.02  # score of an entity that the slider can bring to light
 
 
-class ToDraw(Strict):
+class DrawRequest(Strict):
     """A text; with the contents of an .ann file, its entities are drawn instead of those that are found."""
 
-    text: Unicode
-    id: Unicode = Field("text", min_length=1, max_length=256)
-    ann: Unicode | None = None
+    text: UnicodeText
+    id: UnicodeText = Field("text", min_length=1, max_length=256)
+    ann: UnicodeText | None = None
 
 
-class ToGrid(Strict):
+class GridRequest(Strict):
     """A sentence of a text, by one of its characters."""
 
-    text: Unicode
+    text: UnicodeText
     at: int = Field(ge=0)
 
 
-class ToSave(Strict):
+class SaveRequest(Strict):
     """Documents of JSON lines, and the format to write them in."""
 
     documents: list[dict[str, Any]] = Field(min_length=1)
     format: Literal["brat", "jsonl", "csv"]
 
 
-def add_page(app: FastAPI, recognizer: Recognizer, batcher: Batcher, worker: Worker, queue: Queue) -> None:
-    """Add the page to a service."""
-    limits = queue.limits
+def add_page(app: FastAPI, runtime: Runtime) -> None:
+    """Add the page, its files and the endpoints that it uses."""
+    batcher, worker, queue, limits = runtime.batcher, runtime.worker, runtime.queue, runtime.limits
 
     @app.get("/", include_in_schema=False)
     async def index(request: Request) -> Response:
@@ -73,31 +71,31 @@ def add_page(app: FastAPI, recognizer: Recognizer, batcher: Batcher, worker: Wor
         return _file(request, name, ASSETS[name])
 
     @app.post("/page/draw", include_in_schema=False)
-    async def draw(asked: ToDraw, request: Request) -> Response:
+    async def draw(asked: DrawRequest, request: Request) -> Response:
         check_length(asked.id, asked.text, limits)
         check_not_empty(asked.text, asked.id[:80])
-        return Response(await answered(_drawn(asked), request, queue), media_type="application/json")
+        return Response(await wait_for_result(_drawn(asked), request, queue), media_type="application/json")
 
-    async def _drawn(asked: ToDraw) -> bytes:
+    async def _drawn(asked: DrawRequest) -> bytes:
         notes = Notes()
         if asked.ann is not None:
             document = await worker.run(annotated_document(asked.id, asked.text, asked.ann, limits, notes))
         else:
             plain = [Document(asked.id, asked.text)]
-            (document,) = await batcher.recognize(plain, threshold=LEAST, notes=notes)
-        return await worker.run(drawing(document, recognizer, limits, notes))
+            (document,) = await batcher.recognize(plain, threshold=LOWEST_SCORE, notes=notes)
+        return await worker.run(drawing_json(document, runtime.recognizer, limits, notes))
 
     @app.post("/page/grid", include_in_schema=False)
-    async def grid(asked: ToGrid, request: Request) -> Response:
+    async def grid(asked: GridRequest, request: Request) -> Response:
         check_length("text", asked.text, limits)
-        work = worker.run(grid_at(asked.text, asked.at, recognizer))
-        return Response(await answered(work, request, queue), media_type="application/json")
+        work = worker.run(grids_json(asked.text, asked.at, runtime.recognizer))
+        return Response(await wait_for_result(work, request, queue), media_type="application/json")
 
     @app.post("/page/save", include_in_schema=False)
-    async def save(asked: ToSave, request: Request) -> Response:
+    async def save(asked: SaveRequest, request: Request) -> Response:
         notes = Notes()
-        work = worker.run(saved(asked.documents, asked.format, notes))
-        content, media, ending = await answered(work, request, queue)
+        work = worker.run(file_to_save(asked.documents, asked.format, notes))
+        content, media, ending = await wait_for_result(work, request, queue)
         said = "; ".join(f"{count} x {what}" for what, count, _ in notes)
         headers = {"Content-Disposition": f'attachment; filename="document.{ending}"', "Gridner-Notes": said}
         return Response(content, media_type=media, headers=headers)

@@ -1,4 +1,4 @@
-"""What went wrong, as a response (RFC 9457). The detail is one line, as everywhere."""
+"""Errors as responses (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """A response that says what was wrong."""
+    """Return an error response. Its detail is one line."""
     body = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -19,9 +19,3 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
     }
     content = json.dumps(body).encode()
     return Response(content, status, dict(headers or {}), media_type="application/problem+json")
-
-
-def many(count: float, word: str) -> str:
-    """A count and its noun: 1 request, 2 requests."""
-    shown = f"{count:,}" if isinstance(count, int) else f"{count:g}"
-    return f"{shown} {word}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""What goes in and out of the service, as OpenAPI describes it."""
+"""Requests and responses, as OpenAPI describes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAIR = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_leng
 
 
 def _unicode(value: object) -> object:
-    """Refuse half a character, which JSON can write and nothing can carry on."""
+    """Refuse a lone surrogate, which JSON can contain and UTF-8 cannot."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -31,38 +31,37 @@ def _ascii(value: object) -> object:
     return value
 
 
-Unicode = Annotated[str, BeforeValidator(_unicode)]
+UnicodeText = Annotated[str, BeforeValidator(_unicode)]
 
 
 class Strict(BaseModel):
-    """A key that is not known is an error, not a wish that nobody hears."""
+    """An unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Text(Strict):
+class TextWithId(Strict):
     """A text with an id of its own."""
 
     id: Annotated[str, BeforeValidator(_ascii)] = Field(
         pattern=r"^[ -~]+$", max_length=256, description="Printable ASCII."
     )
-    text: Unicode = Field(json_schema_extra=NOT_EMPTY)
+    text: UnicodeText = Field(json_schema_extra=NOT_EMPTY)
 
 
-class Request(Strict):
+class RecognizeRequest(Strict):
     """One text, or a list of them."""
 
-    text: Unicode = Field("", description="One text.", json_schema_extra=NOT_EMPTY)
+    text: UnicodeText = Field("", description="One text.", json_schema_extra=NOT_EMPTY)
     texts: list[
         Annotated[
-            Annotated[Unicode, Field(json_schema_extra=NOT_EMPTY), Tag(KINDS[0])] | Annotated[Text, Tag(KINDS[1])],
+            Annotated[UnicodeText, Field(json_schema_extra=NOT_EMPTY), Tag(KINDS[0])]
+            | Annotated[TextWithId, Tag(KINDS[1])],
             Discriminator(lambda item: KINDS[0] if isinstance(item, str) else KINDS[1]),
         ]
     ] = Field([], description="Several texts, each alone or with an id.", min_length=1)
-    threshold: float | None = Field(
-        None, ge=0, le=1, description="Score that an entity must exceed; the model's own if there is none."
-    )
-    types: list[str] | None = Field(None, min_length=1, description="Entity types to give; all if there are none.")
+    threshold: float | None = Field(None, ge=0, le=1, description="Minimum score of an entity (default: the model's).")
+    types: list[str] | None = Field(None, min_length=1, description="Entity types to return (default: all).")
     offsets: Literal["code-points", "utf-16"] = Field(
         "code-points", description="What fragments count: code points (Python), or UTF-16 units (JavaScript, Java)."
     )
@@ -75,7 +74,7 @@ class Request(Strict):
     )
 
     @model_validator(mode="after")
-    def _one_of(self) -> Request:
+    def _one_of(self) -> RecognizeRequest:
         if len({"text", "texts"} & self.model_fields_set) != 1:
             raise ValueError("expected either text or texts")
         return self
@@ -86,11 +85,11 @@ class Entity(BaseModel):
 
     type: str
     fragments: list[PAIR] = Field(min_length=1, description="Start and end of each fragment, in text order.")
-    score: float = Field(ge=0, le=1, description="How sure the model is; calibrated.")
+    score: float = Field(ge=0, le=1, description="Calibrated probability that the entity is correct.")
 
 
 class Document(BaseModel):
-    """A line of gridner's JSON lines: a text and what was found in it."""
+    """A text with its entities, as in gridner's JSON lines."""
 
     id: str
     text: str
@@ -98,17 +97,17 @@ class Document(BaseModel):
 
 
 class Note(BaseModel):
-    """Something that was cut or capped, and how often."""
+    """Something that was cut or capped, with its count."""
 
     what: str
     count: int
 
 
-class Answer(BaseModel):
+class RecognizeResponse(BaseModel):
     """The documents, in the order in which the texts were given."""
 
     documents: list[Document]
-    notes: list[Note] = Field(description="What was cut or capped on the way; mostly nothing.")
+    notes: list[Note] = Field(description="What was cut or capped; usually empty.")
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -141,7 +140,7 @@ class Type(BaseModel):
 
 
 class Model(BaseModel):
-    """A model that the service has."""
+    """A model of the service."""
 
     name: str
     description: str = Field(description="What it finds; empty if the model does not say.")
@@ -149,27 +148,27 @@ class Model(BaseModel):
     license: str
     engine: str
     types: list[Type]
-    names: int = Field(description="How many names it knows.")
-    threshold: float = Field(description="The score that an entity must exceed if a request does not say.")
+    names: int = Field(description="Number of names in its gazetteer.")
+    threshold: float = Field(description="Minimum score of an entity if a request sets none.")
     written_by: str
-    dev_f1: dict[str, float] = Field(description="Where it was trained: of all entities, and of those with gaps.")
+    dev_f1: dict[str, float] = Field(description="F1 on the dev set: all entities, and discontinuous ones.")
     settings: dict[str, dict[str, Any]]
 
 
 class Models(BaseModel):
-    """All of them: one."""
+    """The models of the service; currently one."""
 
     models: list[Model]
 
 
 class Status(BaseModel):
-    """Whether the service is well."""
+    """The state of the service."""
 
     status: Literal["ok", "ready", "not ready"]
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457)."""
+    """An error (RFC 9457)."""
 
     type: str = "about:blank"
     title: str

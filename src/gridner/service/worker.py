@@ -1,6 +1,6 @@
-"""A thread for what requests compute beside recognition: layouts, grids, files.
+"""A thread for what requests compute apart from recognition: drawings, grids, files.
 
-The work of a request is a generator. Requests take turns between its steps, and one that is given up ends there.
+The work of a request is a generator. Requests take turns between its steps. A cancelled request ends after its step.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 Steps = Generator[None, None, Result]
-TURN = 0.02  # seconds after which the next request has its turn
-LAST_STEP = 10  # seconds for which closing waits for a step that is under way
+TURN_SECONDS = 0.02  # seconds after which the next request has its turn
+LAST_STEP_SECONDS = 10  # seconds for which closing waits for a step that is under way
 
 
 @dataclass(eq=False, slots=True)
@@ -30,7 +30,7 @@ class Task:
 
 
 class Worker:
-    """Does the work of requests, a few steps of each in turn."""
+    """Runs the work of requests, a few steps of each in turn."""
 
     def __init__(self) -> None:
         self._tasks: deque[Task] = deque()
@@ -39,7 +39,7 @@ class Worker:
         self._thread: threading.Thread | None = None
 
     def start(self) -> Worker:
-        """Begin to work."""
+        """Start the thread."""
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="gridner-worker", daemon=True)
         self._thread.start()
@@ -47,11 +47,11 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it works."""
+        """Whether the thread accepts work."""
         return self._thread is not None and self._thread.is_alive() and not self._closing
 
     async def run(self, steps: Steps[Result]) -> Result:
-        """Return what the generator returns. When the caller is cancelled, it ends after the step under way."""
+        """Run a generator to its end and return its result. If the caller is cancelled, stop after the current step."""
         task = Task(steps)
         with self._changed:
             self._tasks.append(task)
@@ -60,12 +60,12 @@ class Worker:
         return result
 
     def close(self) -> None:
-        """Finish what was not given up."""
+        """Finish the work that was not cancelled, then stop the thread."""
         with self._changed:
             self._closing = True
             self._changed.notify()
         if self._thread is not None:
-            self._thread.join(LAST_STEP)
+            self._thread.join(LAST_STEP_SECONDS)
 
     def _work(self) -> None:
         while task := self._next():
@@ -80,10 +80,10 @@ class Worker:
             return self._tasks.popleft() if self._tasks else None
 
     def _take_turn(self, task: Task) -> bool:
-        """Take steps for a while; return whether there are more."""
-        until = time.monotonic() + TURN
+        """Run steps until the turn is over; return whether there are more."""
+        until = time.monotonic() + TURN_SECONDS
         try:
-            while not task.result.done():  # given up
+            while not task.result.done():  # cancelled
                 next(task.steps)
                 if time.monotonic() > until:
                     return True

@@ -1,4 +1,4 @@
-"""Exceptions of a request as responses: every error is a problem in JSON, and none repeats what was sent at length."""
+"""Turn exceptions into responses. Every error is a JSON problem, and none repeats much of the request."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ MEANINGS = {
 }
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Let an application answer errors with problems."""
+def add_error_handlers(app: FastAPI) -> None:
+    """Let an application answer errors with problems (RFC 9457)."""
     handlers: dict[type[Exception], Callable[[Request, Exception], Any]] = {
         RequestValidationError: _invalid,
         HTTPException: _refused,

@@ -1,4 +1,4 @@
-"""What the batcher reads: requests, and sentences of them that go through the network together."""
+"""The work of the batcher: requests, and batches of their sentences."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from gridner.errors import Notes
 from gridner.inference.recognizer import Recognizer, SentenceRequest
 from gridner.text.sentences import Mention, Sentence, entity_of, stream_sentences
 
-LONG = 2000  # characters; a request with more gives way to others
+LONG_REQUEST = 2000  # characters; a request with more gives way to others
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A request: its documents, and the entities of their sentences that have been read."""
+    """A request: its documents, and the entities found so far."""
 
     documents: Sequence[Document]
     threshold: float | None
     notes: Notes = field(default_factory=Notes)
     answer: Future[list[Document]] = field(default_factory=Future)
-    unread: int = 0  # characters
+    unread: int = 0  # characters that are not processed yet
     long: bool = False
-    in_network: int = 0  # sentences that are being read
-    exhausted: bool = False  # no sentence is left to read
+    in_progress: int = 0  # sentences in a batch
+    exhausted: bool = False  # no sentence is left to take
     _found: list[list[tuple[int, list[Entity]]]] = field(init=False)  # of each document, with the sentence's start
     _sentences: Iterator[tuple[int, Sentence]] = field(init=False)
     _ahead: tuple[int, Sentence] | None = None
 
     def __post_init__(self) -> None:
         self.unread = sum(len(document.text) for document in self.documents)
-        self.long = self.unread > LONG
+        self.long = self.unread > LONG_REQUEST
         self._found = [[] for _ in self.documents]
         self._sentences = (
             (number, sentence)
@@ -46,19 +46,19 @@ class Job:
         taken = self._ahead or next(self._sentences, None)
         self._ahead = next(self._sentences, None)
         self.exhausted = self._ahead is None
-        self.in_network += taken is not None
+        self.in_progress += taken is not None
         return taken
 
-    def keep(self, number: int, sentence: Sentence, mentions: Sequence[Mention]) -> int:
-        """Keep the mentions of a sentence that was taken; return how many characters are read with it."""
+    def add_mentions(self, number: int, sentence: Sentence, mentions: Sequence[Mention]) -> int:
+        """Add the mentions of a sentence; return how many characters it has."""
         self._found[number].append((sentence.start, [entity_of(sentence, mention) for mention in mentions]))
-        self.in_network -= 1
+        self.in_progress -= 1
         read = min(self.unread, sentence.end - sentence.start)
         self.unread -= read
         return read
 
     def finish(self) -> None:
-        """Answer, unless it was given up or went wrong."""
+        """Set the result, unless the request was cancelled or failed."""
         answer = []
         for document, found in zip(self.documents, self._found, strict=True):
             found.sort(key=lambda pair: pair[0])
@@ -67,44 +67,44 @@ class Job:
             self.answer.set_result(answer)
 
     def fail(self, error: Exception) -> None:
-        """Answer that it went wrong."""
+        """Set the error as the result."""
         with suppress(InvalidStateError):
             self.answer.set_exception(error)
 
 
-Taken = tuple[Job, int, Sentence]
+JobSentence = tuple[Job, int, Sentence]
 
 
-class Reading:
-    """Sentences of one request or several that go through the network together."""
+class SharedBatch:
+    """Sentences of one or several requests that go through the network together."""
 
-    def __init__(self, recognizer: Recognizer, taken: Sequence[Taken]) -> None:
-        self.taken = taken
+    def __init__(self, recognizer: Recognizer, taken: Sequence[JobSentence]) -> None:
+        self.sentences = taken
         self.unanswered = dict(enumerate(taken))
-        self.seconds = 0.0  # spent on it
+        self.seconds = 0.0  # of computation
         asked = [SentenceRequest(sentence, job.threshold, job.notes) for job, _, sentence in taken]
         self._windows = recognizer.recognize(asked) if asked else iter(())
 
-    def __next__(self) -> tuple[Taken, list[Mention]] | None:
-        """Read a window. Return the sentence that it completes, with its mentions, or None."""
+    def __next__(self) -> tuple[JobSentence, list[Mention]] | None:
+        """Process a window. Return the sentence that it completes, with its mentions, or None."""
         done = next(self._windows)
         return None if done is None else (self.unanswered.pop(done[0]), done[1])
 
     @property
-    def given_up(self) -> bool:
-        """Whether nobody waits for what is left of it, if anything is."""
+    def is_abandoned(self) -> bool:
+        """Whether no request waits for the rest of the batch."""
         return all(job.answer.done() for job, _, _ in self.unanswered.values())
 
     @property
-    def gives_way(self) -> bool:
-        """Whether only long requests wait for what is left of it."""
+    def can_wait(self) -> bool:
+        """Whether only long requests wait for the rest of the batch."""
         return all(job.long for job, _, _ in self.unanswered.values())
 
     def jobs(self) -> list[Job]:
-        """The requests whose sentences these are."""
-        return list({id(job): job for job, _, _ in self.taken}.values())
+        """Return the requests whose sentences these are."""
+        return list({id(job): job for job, _, _ in self.sentences}.values())
 
-    def apart(self, recognizer: Recognizer) -> list[Reading]:
-        """What is left of it, each request by itself."""
+    def split_by_job(self, recognizer: Recognizer) -> list[SharedBatch]:
+        """Return the rest of the batch as a batch per request."""
         left = list(self.unanswered.values())
-        return [Reading(recognizer, [one for one in left if one[0] is job]) for job in self.jobs()]
+        return [SharedBatch(recognizer, [one for one in left if one[0] is job]) for job in self.jobs()]
