@@ -222,9 +222,9 @@ BODIES: dict[str, Any] = {
         "offsets": "utf-16",
     },
     "/page/draw": {"text": TEXT, "id": "note", "ann": "T1\tCell 46 49;59 73\trod photoreceptors\n#1\tNote T1\tx\n"},
-    "/page/grid": {"text": TEXT, "start": 0},
+    "/page/grid": {"text": TEXT, "at": 0},
     "/page/save": {
-        "document": {"id": "d", "text": TEXT, "entities": [{"type": "X", "fragments": [[0, 4]]}]},
+        "documents": [{"id": "d", "text": TEXT, "entities": [{"type": "X", "fragments": [[0, 4]]}]}],
         "format": "csv",
     },
 }
