@@ -25,7 +25,8 @@ INSIDE = {
     "requests batcher worker queue connections openapi *",
     "integrations": "* spacy_docs",
     "pretraining": "__init__ run loop vocabulary network rows *",
-    "training": "__init__ learning corpora many_runs run loop results examine objective unlabelled task *",
+    "training": "__init__ learning corpora many_runs run loop results diagnostics objective unlabelled "
+    "starting_model task run_folder *",
     "distillation": "collecting answer_file teachers sparse_grid",
     "export": "onnx *",
     "model": "trained build portable toe language_model * dropout",

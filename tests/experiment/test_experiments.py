@@ -22,7 +22,8 @@ from gridner.experiment.variants import changed
 from gridner.formats import write
 from gridner.scoring.evaluation import evaluate
 from gridner.training.interruption import Stopped
-from gridner.training.task import TrainingTask, alone
+from gridner.training.run_folder import lock_folder
+from gridner.training.task import TrainingTask
 from support.small import documents, tiny_config
 
 
@@ -135,7 +136,7 @@ def test_what_fails_in_one_experiment_is_no_matter_of_another(tmp_path: Path, mo
 
 def test_a_run_of_another_process_is_left_to_it(tmp_path: Path) -> None:
     some = study(tmp_path)
-    with alone(tmp_path / "runs" / "toe" / "seed-1"):
+    with lock_folder(tmp_path / "runs" / "toe" / "seed-1"):
         run_experiment("comparison", some)
     assert list(some.failures) == ["toe/seed-1"]
     assert "another process trains there" in some.failures["toe/seed-1"]

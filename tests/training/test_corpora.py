@@ -22,7 +22,7 @@ from gridner.model.trained import TrainedModel
 from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training import TrainingTask, train_once
 from gridner.training.data import TrainingSet, examples_of
-from gridner.training.examine import settle_candidates
+from gridner.training.diagnostics import tune_candidate_offset
 from gridner.training.initialization import fresh
 from gridner.training.objective import Objective
 from gridner.training.task import check_parts
@@ -204,10 +204,10 @@ def test_candidates_are_chosen_for_each_group_on_its_own_dev(tmp_path: Path) -> 
         marked = [sentence for sentence in corpus.train.sentences if sentence.mentions]
         settings = task.config.decoding
         examples += examples_of(marked, pieces=start.pieces, settings=settings, notes=Notes(), group=group)
-    both = settle_candidates(start.model, head, examples, start.pieces, 0.8)
+    both = tune_candidate_offset(start.model, head, examples, start.pieces, 0.8)
     offsets = head.offset.clone()
     for group in (0, 1):
-        settle_candidates(start.model, head, [one for one in examples if one.group == group], start.pieces, 0.8)
+        tune_candidate_offset(start.model, head, [one for one in examples if one.group == group], start.pieces, 0.8)
         assert head.offset.allclose(offsets, atol=1e-5)
     assert both["candidate recall"] >= 0.8
 

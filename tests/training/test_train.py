@@ -29,7 +29,7 @@ from gridner.training import train_once
 from gridner.training.interruption import Stopped
 from gridner.training.loop import _set_rates
 from gridner.training.many_runs import summary, train_all
-from gridner.training.task import prepare
+from gridner.training.run_folder import prepare_folder
 from support.small import documents, part, tiny_config
 from support.training import Watch, task, task_without_dropout, weights
 
@@ -114,7 +114,7 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(tmp_path: Path, at: i
     with pytest.raises(Stopped):
         train_once(task(tmp_path / "stopped"), watcher=watch)
     assert len(watch.losses) == at
-    with pytest.raises(FormatError, match="has not ended"):
+    with pytest.raises(FormatError, match="has not finished"):
         TrainedModel.load(tmp_path / "stopped")
     again = Watch()
     train_once(task(tmp_path / "stopped"), resume=True, watcher=again)
@@ -184,8 +184,8 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_folder_that_another_process_trains_in_is_refused(tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from gridner.training.task import alone\n"
-        "with alone(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from gridner.training.run_folder import lock_folder\n"
+        "with lock_folder(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     call = [sys.executable, "-c", program, str(tmp_path / "model")]
     with subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
@@ -485,9 +485,9 @@ def test_what_the_epochs_that_are_kept_take_is_no_lack_of_room(tmp_path: Path, m
     kept.mkdir(parents=True)
     (kept / "model.safetensors").write_bytes(b"x" * 1000)
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
-    prepare(tmp_path / "m", needed=1100)
+    prepare_folder(tmp_path / "m", needed=1100)
     with pytest.raises(OutputError, match="are free"):
-        prepare(tmp_path / "m", needed=1101)
+        prepare_folder(tmp_path / "m", needed=1101)
 
 
 def test_a_training_does_not_depend_on_the_order_of_its_documents(tmp_path: Path) -> None:

@@ -135,8 +135,9 @@ class Study:
     def _check(self, wanted: Mapping[str, Config]) -> None:
         """Documents that make no sense, folders of other runs and encoders that are not to be had are found now."""
         from gridner.model.encoder_files import encoder_path
+        from gridner.training.run_folder import SNAPSHOT, finished_run
         from gridner.training.snapshot import read_state
-        from gridner.training.task import SNAPSHOT, finished, identity_of
+        from gridner.training.task import identity_of
 
         if wanted:
             self.check_parts()
@@ -146,7 +147,7 @@ class Study:
             for seed in self.seeds:
                 task = self._task(f"{name}/seed-{seed}", config, 0)
                 identity = identity_of(task, seed, about)
-                if finished(task.output, identity, resume=True) is not None:
+                if finished_run(task.output, identity, resume=True) is not None:
                     self.there.add(f"{name}/seed-{seed}")
                 else:
                     read_state(task.output / SNAPSHOT, identity)

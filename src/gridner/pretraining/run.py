@@ -33,8 +33,8 @@ from gridner.pretraining.vocabulary import chosen_pieces, with_pieces
 from gridner.training.cpu import flush_denormals
 from gridner.training.device import device_of, precision_of
 from gridner.training.interruption import Stop
+from gridner.training.run_folder import SNAPSHOT, SPARE, lock_folder, prepare_folder
 from gridner.training.snapshot import STATE, State, differences
-from gridner.training.task import SNAPSHOT, SPARE, alone, prepare
 
 ABOUT = "pretraining.json"
 FREE = ("snapshot_minutes",)  # settings that a resumed run may change
@@ -67,7 +67,7 @@ def pretrain(
     device = device_of(task.device)
     first = os.environ.get("RANK", "0") == "0"
     try:
-        with alone(task.output) if first else nullcontext(), flush_denormals(device):
+        with lock_folder(task.output) if first else nullcontext(), flush_denormals(device):
             return _pretrain(task, device, texts, identity, resume=resume, watcher=watcher, notes=notes)
     except (FormatError, UsageError):
         _forget_unstarted(task.output)
@@ -105,7 +105,7 @@ def _pretrain(
     if accelerator.is_main_process:
         parameters = sum(parameter.numel() for parameter in start.network.parameters())
         size = sum(int(text["bytes"]) for text in texts)
-        prepare(task.output, needed=4 * parameters * 7 + 4 * size + SPARE)
+        prepare_folder(task.output, needed=4 * parameters * 7 + 4 * size + SPARE)
     if settings.new_pieces:
         with accelerator.main_process_first():
             words = chosen_pieces(

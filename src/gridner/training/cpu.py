@@ -1,4 +1,4 @@
-"""Two settings of a process that cost a training on a CPU most of its time where they are wrong."""
+"""Two settings of a process without which training on a CPU takes several times as long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of a training: loss and dev scores by epoch."""
+"""Draw the curves of a training: loss and dev scores by epoch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def draw_curves(history: Sequence[Mapping[str, float]], path: Path, *, title: str) -> None:
-    """Write a PNG."""
+    """Write the curves as a PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -19,7 +19,7 @@ def draw_curves(history: Sequence[Mapping[str, float]], path: Path, *, title: st
     left.plot(epochs, [row["loss"] for row in history], color="#888888", linestyle="--", label="training loss")
     left.set_yscale("log")
     left.set_xlabel("epoch")
-    left.set_ylabel("loss a cell")
+    left.set_ylabel("loss per cell")
     left.xaxis.set_major_locator(MaxNLocator(integer=True))
     lines = list(left.get_lines())
     curves = {"all F1": ("#0b6e99", "dev F1"), "discontinuous F1": ("#c4541a", "dev F1, discontinuous only")}

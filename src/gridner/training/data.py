@@ -1,4 +1,7 @@
-"""Sentences → training examples, and the steps of an epoch: a function of the seed and the epoch alone."""
+"""Turn sentences into training examples, and examples into the steps of an epoch.
+
+The steps depend on nothing but the seed and the epoch.
+"""
 
 from __future__ import annotations
 
@@ -20,21 +23,21 @@ from gridner.text.sentences import Mention, Sentence
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """The words of a window as pieces, and the mentions that lie in it."""
+    """A window of a sentence: its words as pieces, and the mentions inside it."""
 
     words: EncodedSentence
     mentions: tuple[Mention, ...]
-    group: int = 0  # of types, those of its corpus: what it can teach
+    group: int = 0  # of types: those that its corpus annotates
     answer: SparseGrid | None = None  # of teachers, about a sentence without gold mentions
 
     @property
     def cells(self) -> int:
-        """The size of its grid."""
+        """The number of cells of its grid."""
         return len(self.words.words) ** 2
 
 
 def is_discontinuous(mention: Mention) -> bool:
-    """Whether there is a gap between its words."""
+    """Return whether there is a gap between its words."""
     return mention.tail - mention.head + 1 > len(mention.words)
 
 
@@ -50,7 +53,7 @@ def gold_words(examples: Sequence[Example]) -> NDArray[np.bool_]:
 
 
 class CorpusExamples:
-    """The examples of a corpus, and those of an epoch: as often as its weight says."""
+    """The examples of a corpus. Its weight says how often an epoch uses them."""
 
     def __init__(self, corpus: Corpus, *, group: int, pieces: PieceTokenizer, config: Config, notes: Notes) -> None:
         self.pieces = pieces
@@ -65,7 +68,7 @@ class CorpusExamples:
         repeated = config.train.discontinuous_times - 1
         self.examples = [
             *self.distinct,
-            *[one for one in self.distinct if any(map(is_discontinuous, one.mentions))] * repeated,
+            *[example for example in self.distinct if any(map(is_discontinuous, example.mentions))] * repeated,
         ]
         self.coordinations = Coordinations(sentences) if config.train.coordinations else None
         with_entities = sum(bool(sentence.mentions) for sentence in sentences)
@@ -76,11 +79,11 @@ class CorpusExamples:
 
     @property
     def count(self) -> int:
-        """How many an epoch has."""
+        """The number of examples per epoch."""
         return max(1, round(self.weight * (len(self.examples) + self.made)))
 
     def draw(self, random: Random) -> list[Example]:
-        """Return the examples of an epoch: all as often as the weight's whole part says, and some once more."""
+        """Return the examples of an epoch. With weight 2.5, each comes twice, and half of them once more."""
         examples = list(self.examples)
         if self.coordinations is not None and self.made:
             made = self.coordinations.sample(self.made, random)
@@ -92,7 +95,7 @@ class CorpusExamples:
 
 
 class TrainingSet:
-    """The examples of all corpora and the steps that each epoch makes of them. A corpus's number is its group's."""
+    """The examples of all corpora, and the steps of each epoch. The number of a corpus is that of its type group."""
 
     def __init__(self, corpora: Sequence[Corpus], *, pieces: PieceTokenizer, config: Config, notes: Notes) -> None:
         self.size = config.train.batch_size
@@ -103,26 +106,26 @@ class TrainingSet:
 
     @property
     def examples(self) -> list[Example]:
-        """Those of all corpora, without coordinations."""
+        """The examples of all corpora, without generated coordinations."""
         return [example for corpus in self.corpora for example in corpus.examples]
 
     @property
     def distinct(self) -> list[Example]:
-        """Each of these once."""
+        """The examples of all corpora, each once."""
         return [example for corpus in self.corpora for example in corpus.distinct]
 
     @property
     def count(self) -> int:
-        """The number of examples of an epoch."""
+        """The number of examples per epoch."""
         return sum(corpus.count for corpus in self.corpora)
 
     @property
     def steps(self) -> int:
-        """The number of steps of an epoch."""
+        """The number of steps per epoch."""
         return -(-self.count // self.size)
 
     def epoch(self, seed: int, epoch: int) -> list[list[Example]]:
-        """The steps of an epoch, drawn at random: were their sentences of one length, short ones would weigh more."""
+        """Return the steps of an epoch in random order. Sorted by length, short sentences would weigh more."""
         random = Random(f"{seed}/{epoch}")
         examples = [example for corpus in self.corpora for example in corpus.draw(random)]
         random.shuffle(examples)
@@ -133,7 +136,7 @@ def examples_of(
     sentences: Sequence[Sentence], *, pieces: PieceTokenizer, settings: DecodingConfig, notes: Notes, group: int = 0
 ) -> list[Example]:
     """Return the windows of sentences as examples of a group. Mentions that fit into no window are counted."""
-    found: list[Example] = []
+    examples: list[Example] = []
     texts = [[word.text for word in sentence.words] for sentence in sentences]
     encoded = pieces.encode(texts, notes=[notes] * len(sentences))
     for sentence, whole in zip(sentences, encoded, strict=True):
@@ -142,22 +145,22 @@ def examples_of(
             inside = [mention for mention in sentence.mentions if mention.head in words and mention.tail in words]
             seen.update(inside)
             moved = (Mention(mention.type, tuple(word - words.start for word in mention.words)) for mention in inside)
-            found.append(Example(whole.window(words), tuple(moved), group))
+            examples.append(Example(whole.window(words), tuple(moved), group))
         for mention in sentence.mentions:
             if mention not in seen:
                 place = f"{sentence.document_id}: {mention.type} of {mention.tail - mention.head + 1} words"
                 notes.add("mention longer than what two windows share, left out of training", place)
-    return found
+    return examples
 
 
 def _thinned(sentences: Iterable[Sentence], share: float) -> list[Sentence]:
-    """All sentences with mentions, and so many of the others, evenly: with 0.2 every fifth."""
-    kept = []
+    """Return all sentences with mentions, and a share of the others, evenly: with 0.2 every fifth."""
+    chosen = []
     empty = 0
     for sentence in sentences:
         if not sentence.mentions:
             empty += 1
             if int(empty * share + 1e-9) == int((empty - 1) * share + 1e-9):
                 continue
-        kept.append(sentence)
-    return kept
+        chosen.append(sentence)
+    return chosen

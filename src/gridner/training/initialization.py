@@ -1,4 +1,4 @@
-"""The network that a training starts from: a pretrained encoder, a tiny one, or a gridner model."""
+"""The network that a training starts from: around a pretrained encoder, around a tiny one, or a gridner model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gridner.tagging.tags import LINK_TAGS, TagScheme
 from gridner.text.sentences import Sentence
 
 OF_GROUPS = ("candidates.out", "candidates.offset")
-Pairs = list[tuple[int, int]]  # numbers of the same label or group: after, before
+Pairs = list[tuple[int, int]]  # numbers of the same label or group in the new and in the old network
 OF_LABELS = ("predictor.grid_out", "predictor.bilinear", "predictor.from_subject", "predictor.from_object")
 
 
@@ -39,13 +39,13 @@ class Start:
 
     model: Toe
     pieces: PieceTokenizer
-    language_model: dict[str, Any]  # settings of the encoder
-    encoder: str  # its name
-    lexicon: Lexicon = field(default_factory=Lexicon)  # names that it knows already
+    language_model: dict[str, Any]  # configuration of the encoder
+    encoder: str  # name of the encoder
+    lexicon: Lexicon = field(default_factory=Lexicon)  # gazetteer of the model that it continues
 
 
 def fresh(config: Config, scheme: TagScheme, sentences: Sequence[Sentence], *, seed: int, notes: Notes) -> Start:
-    """A new network around the encoder that the settings name."""
+    """Return a new network around the encoder that the settings name."""
     torch.manual_seed(seed)
     if config.model.encoder == "tiny":
         tokenizer = tiny_tokenizer([[word.text for word in sentence.words] for sentence in sentences])
@@ -59,7 +59,10 @@ def fresh(config: Config, scheme: TagScheme, sentences: Sequence[Sentence], *, s
 
 
 def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes: Notes) -> Start:
-    """A network that goes on from a gridner model. What belongs to a label goes with its name; new labels are new."""
+    """Return a network that continues a gridner model.
+
+    Labels keep their weights by name. New labels start with new weights.
+    """
     old = TrainedModel.load(init)
     check_same_sizes(old.checkpoint.config, config, where=str(init))
     torch.manual_seed(seed)
@@ -70,13 +73,15 @@ def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes
     before = old.checkpoint.scheme
     groups = _same_groups(before, scheme)
     labels = _same_labels(before, scheme, groups)
-    none = int(config.model.architecture == "w2ner")  # one more label, in the end
-    if none:
+    no_label = int(config.model.architecture == "w2ner")  # one more label, the last
+    if no_label:
         labels.append((len(scheme.labels), len(before.labels)))
     tensors = model.state_dict()
     for name, tensor in old.model.state_dict().items():
         if name.startswith(OF_LABELS):
-            _copy_rows(tensor, tensors[name], labels, counts=(len(before.labels) + none, len(scheme.labels) + none))
+            _copy_rows(
+                tensor, tensors[name], labels, counts=(len(before.labels) + no_label, len(scheme.labels) + no_label)
+            )
         elif name.startswith(OF_GROUPS):
             _copy_rows(tensor, tensors[name], groups, counts=(len(before.groups), len(scheme.groups)))
         else:
@@ -87,7 +92,7 @@ def continued(config: Config, scheme: TagScheme, init: Path, *, seed: int, notes
 
 
 def _copy_rows(old: torch.Tensor, new: torch.Tensor, pairs: Pairs, *, counts: tuple[int, int]) -> None:
-    """Copy what belongs to a label or a group; `counts` says how many there are of these, before and after."""
+    """Copy the rows of the paired labels or groups. `counts` are the numbers of labels or groups, old and new."""
     if pairs:
         from_rows, to_rows = old.reshape(counts[0], -1), new.view(counts[1], -1)
         to_rows[[a for a, _ in pairs]] = from_rows[[b for _, b in pairs]]
@@ -99,9 +104,9 @@ def _built(config: Config, scheme: TagScheme, language_model: torch.nn.Module) -
 
 
 def _same_groups(before: TagScheme, after: TagScheme) -> Pairs:
-    """Return which group goes on from which: that of its name, else the one that shares most types with it.
+    """Return which old group each new group continues: that of its name, else the one that shares most types.
 
-    Where a model has one group, all go on from that.
+    If the old model has one group, all new groups continue it.
     """
     names = {group.name: number for number, group in enumerate(before.groups)}
     found = []
@@ -115,7 +120,7 @@ def _same_groups(before: TagScheme, after: TagScheme) -> Pairs:
 
 
 def _same_labels(before: TagScheme, after: TagScheme, groups: Pairs) -> Pairs:
-    """Return which label goes on from which: links with their group, head and tail with the name of their type."""
+    """Return which old label each new label continues: links by their group, head and tail by the name of the type."""
     found = [(after.labels.index(label), place) for place, label in enumerate(before.labels) if label in after.labels]
     links = [tag for tag in LINK_TAGS if tag in after.channels]
     paired = [(after.channels[tag].start + a, before.channels[tag].start + b) for tag in links for a, b in groups]

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, heeded between two steps, where the state is whole."""
+"""Stop on Ctrl-C or SIGTERM between two steps, when the state is complete."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-SAID = b"\ngridner: stopping as soon as the state is saved; once more to interrupt at once\n"
-SAME = 2.0  # seconds in which a second signal is the first one, passed on
+MESSAGE = b"\ngridner: stopping when the state is saved; press again to stop at once\n"
+REPEATED = 2.0  # seconds within which a second signal is the first one, passed on by a launcher
 
 
 class Stopped(Exception):
-    """The training was asked to stop, and its snapshot is written."""
+    """The training stopped on request, after writing a snapshot."""
 
 
 class Stop:
-    """Whether this process was asked to stop, and whether several have agreed to."""
+    """Whether this process was asked to stop, and whether all processes agreed to."""
 
     def __init__(self) -> None:
         self.wanted = False
@@ -28,21 +28,22 @@ class Stop:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Take Ctrl-C and SIGTERM as a wish to stop; a second one interrupts at once.
+        """Treat Ctrl-C and SIGTERM as a request to stop. A second one interrupts at once.
 
-        Launchers pass on to their processes what the terminal has sent them already, so it must come a while later.
+        Launchers pass on a signal that the terminal has already sent to their processes, so a second signal counts only
+        after a while.
         """
-        if threading.current_thread() is not threading.main_thread():  # which alone gets signals
+        if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
             yield
             return
 
         def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
             if self.wanted:
-                if time.monotonic() - self.since > SAME:
+                if time.monotonic() - self.since > REPEATED:
                     raise KeyboardInterrupt
                 return
             self.wanted, self.since = True, time.monotonic()
-            os.write(2, SAID)  # sys.stderr may be in the middle of a line, and takes no second one
+            os.write(2, MESSAGE)  # sys.stderr may be in use, and is not reentrant
 
         signals = (signal.SIGINT, signal.SIGTERM)
         before = {number: signal.signal(number, ask) for number in signals}

@@ -1,4 +1,4 @@
-"""The training loop: steps of the paper's loss, a dev score after each epoch, snapshots on the way."""
+"""The training loop: optimizer steps, dev scores after each epoch, snapshots to resume from."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ WORTH_SAVING = 60.0  # seconds of training before a dev score
 
 
 class Watcher(Protocol):
-    """Who is told how the training goes."""
+    """Receives the progress of a training."""
 
     def begin(self, state: State, steps: int) -> None:
-        """Before the first step; a run that goes on has some behind it."""
+        """Called before the first step. A resumed run starts at `state.step`."""
         ...
 
     def step(self, state: State, steps: int, loss: float) -> None:
-        """After each step; `steps` is how many an epoch has."""
+        """Called after each step. `steps` is the number of steps per epoch."""
         ...
 
     def epoch(self, state: State) -> None:
-        """After each epoch and its dev score, the last of `state.history`."""
+        """Called after each epoch, when its scores are the last row of `state.history`."""
         ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """A network and what it is trained with."""
+    """A network, its training data and settings."""
 
     model: Toe
     objective: Objective
@@ -53,17 +53,20 @@ class Loop:
     unlabelled: Unlabelled | None  # sentences that teachers have answered
     config: TrainConfig
     seed: int
-    identity: Mapping[str, Any]  # of the run: one with another is not gone on with
-    folder: Path  # of the snapshots
+    identity: Mapping[str, Any]  # of the run; a snapshot with another identity is refused
+    folder: Path  # for the snapshots
     accelerator: Accelerator
-    examine: Callable[[Toe], dict[str, float]]  # chooses the candidates on dev; the result goes into the log
-    evaluate: Callable[[Toe], DevScores | None]  # the dev scores; None without dev documents
-    keep: Callable[[Toe, int], None] | None  # is given the network of each epoch, and which that is
+    diagnose: Callable[[Toe], dict[str, float]]  # tunes the candidates on dev; returns columns of the log
+    evaluate: Callable[[Toe], DevScores | None]  # dev scores; None without dev documents
+    save_epoch: Callable[[Toe, int], None] | None  # called with the network after each epoch, and the epoch
     watcher: Watcher
     stop: Stop
 
     def run(self, *, resume: bool) -> State:
-        """Train to the end, or until `stop` is asked for. The best weights are in the folder."""
+        """Train to the end and return the state. The best weights are in the folder.
+
+        If `stop` is requested, save a snapshot and raise Stopped.
+        """
         optimizer = _optimizer(self.model, self.config, self.accelerator.device)
         self.model.to(self.accelerator.device)
         processes = self.accelerator.num_processes
@@ -114,20 +117,19 @@ class Loop:
     def _step(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, examples: Sequence[Example], number: int
     ) -> tuple[float, float]:
-        """One step of the optimiser: the loss summed over all real cells, and their number.
+        """Take one optimizer step. Return the loss summed over all real cells, and their number.
 
-        The loss is the mean over the real cells of the whole step, however it is split among micro-batches and
-        processes. (Processes average their gradients, hence the factor.)
+        The gradient is that of the mean over the real cells of the whole step, however it is split among micro-batches
+        and processes. Processes average their gradients, hence the factor in `weight`.
         """
         accelerator = self.accelerator
-        drawn = _draw(self.seed, number, accelerator.process_index)
-        torch.manual_seed(drawn)
+        torch.manual_seed(_dropout_seed(self.seed, number, accelerator.process_index))
         cells = self.objective.weighted_cells(examples)
         own = sorted(examples, key=lambda example: example.cells)[
             accelerator.process_index :: accelerator.num_processes
         ]
         weight = accelerator.num_processes / cells if own else 0.0
-        own = own or [examples[0]]  # every process must take part in the exchange
+        own = own or [examples[0]]  # every process must take part in the gradient exchange
         total = torch.zeros((), device=accelerator.device)
         model.train()
         parts = self.objective.parts(own)
@@ -142,13 +144,11 @@ class Loop:
         optimizer.zero_grad()
         value = self._agree(total)
         if not math.isfinite(value):
-            raise UsageError(
-                f"the loss is {value} at step {number + 1}, expected a number: try a lower train.rate or encoder_rate"
-            )
+            raise UsageError(f"the loss is {value} at step {number + 1}; try a lower train.rate or train.encoder_rate")
         return value, cells
 
     def _agree(self, value: torch.Tensor) -> float:
-        """The sum of a value over all processes, which stop together: those that go on would wait for ever."""
+        """Return the sum of a value over all processes, and agree whether to stop: all must stop together."""
         if self.accelerator.num_processes == 1:
             return float(value)
         wanted = value.new_tensor(float(self.stop.wanted))
@@ -162,37 +162,38 @@ class Loop:
 
     def _stop_if_asked(self) -> None:
         if self._stops:
-            self.accelerator.wait_for_everyone()  # a launcher ends all when one ends, and the first may be saving
+            self.accelerator.wait_for_everyone()  # when one ends, a launcher ends all, and the first may be saving
             raise Stopped
 
     def _check_same(self, steps: int) -> None:
-        """All processes must begin at the same step."""
+        """Raise UsageError unless all processes start at the same step."""
         if self.accelerator.num_processes > 1:
             mine = torch.tensor([steps], device=self.accelerator.device)
-            every = self.accelerator.gather(mine).tolist()
-            if len(set(every)) > 1:
+            step_of_each = self.accelerator.gather(mine).tolist()
+            if len(set(step_of_each)) > 1:
                 raise UsageError(
-                    f"{self.folder}: the processes find snapshots of steps {every}, expected a folder that all share"
+                    f"{self.folder}: the processes find snapshots of steps {step_of_each}, "
+                    "expected a folder that all share"
                 )
 
     def _score(self, state: State, model: Toe) -> None:
-        """The dev score of the epoch, by the first process; the best weights are kept."""
+        """Score the epoch on dev in the first process, extend the history, and save the weights if they are best."""
         if self.accelerator.is_main_process:
             row: dict[str, float] = {
                 "epoch": state.epoch + 1,
                 "loss": state.loss / state.cells,
                 "seconds": round(state.seconds, 1),
             }
-            examined = self.examine(model)
-            if self.keep is not None:
-                self.keep(model, state.epoch + 1)
+            diagnosis = self.diagnose(model)
+            if self.save_epoch is not None:
+                self.save_epoch(model, state.epoch + 1)
             scores = self.evaluate(model)
-            score = float(state.epoch + 1)  # without dev the last epoch is the best
+            score = float(state.epoch + 1)  # without dev, the last epoch is the best
             if scores is not None:
-                score = scores.choice(self.config.best_by)
+                score = scores.selection_score(self.config.best_by)
                 row |= scores.row()
-            state.history.append(row | examined)
-            if score > state.best or score == state.best == 0:  # before anything is found the last is the best
+            state.history.append(row | diagnosis)
+            if score > state.best or score == state.best == 0:  # while nothing is found, the last is the best
                 state.best, state.best_epoch = score, state.epoch + 1
                 save_best(self.folder, model, state.best_epoch)
         if self.accelerator.num_processes > 1:
@@ -207,25 +208,25 @@ class Loop:
 
 
 def _optimizer(model: Toe, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
-    """AdamW with a rate for the encoder and one for the rest."""
+    """Return AdamW with one rate for the encoder and one for the rest."""
     pretrained = model.encoder.language_model
     if config.frozen_embeddings:
         pretrained.get_input_embeddings().weight.requires_grad_(False)  # type: ignore[operator]
-    inside = set(pretrained.parameters())
+    pretrained_parameters = set(pretrained.parameters())
     encoder = [parameter for parameter in pretrained.parameters() if parameter.requires_grad]
-    rest = [parameter for parameter in model.parameters() if parameter not in inside]
+    rest = [parameter for parameter in model.parameters() if parameter not in pretrained_parameters]
     groups = [{"params": encoder, "lr": config.encoder_rate}, {"params": rest, "lr": config.rate}]
     return torch.optim.AdamW(groups, weight_decay=config.weight_decay, fused=device.type in ("cpu", "cuda"))
 
 
 def _set_rates(optimizer: torch.optim.Optimizer, config: TrainConfig, number: int, total: int) -> None:
-    """Warm-up, then linear decay to zero."""
+    """Set the learning rates: warm-up, then linear decay to zero."""
     warm = config.warmup * total
     share = (number + 1) / warm if number < warm else (total - number) / max(1.0, total - warm)
     for group, rate in zip(optimizer.param_groups, (config.encoder_rate, config.rate), strict=True):
         group["lr"] = rate * min(1.0, share)
 
 
-def _draw(seed: int, number: int, process: int) -> int:
-    """The seed of a step's dropout: it follows from the run's seed, so that a run that goes on draws the same."""
+def _dropout_seed(seed: int, number: int, process: int) -> int:
+    """Return the seed of a step's dropout. It depends on nothing else, so a resumed run draws the same."""
     return ((seed * 1_000_003 + number) * 1_009 + process) % 2**63

@@ -29,9 +29,10 @@ def train_all(
     watcher: Callable[[str, TrainConfig, int], Watcher | None],
     notes: Callable[[str], Notes],
 ) -> dict[str, Mapping[str, Any]]:
-    """Every task with every seed. One run goes to `output` itself, several to folders in it, with a summary.
+    """Train every task with every seed. Return the facts of each run by its name.
 
-    Each has its own `notes`. What would stop a later run is looked for before the first.
+    A single run is written to `output`, several to folders in it, with a summary. Each run has its own `notes`. Errors
+    that would stop a later run are found before the first starts.
     """
     runs = [
         ("/".join(filter(None, (name, f"seed-{seed}" if len(seeds) > 1 else ""))), task, seed)
@@ -42,40 +43,40 @@ def train_all(
         check_parts(task, Notes())
     if len(runs) > 1:
         _check_root(output, [name for name, _, _ in runs], resume=resume)
-    found: dict[str, Mapping[str, Any]] = {}
+    facts_of_run: dict[str, Mapping[str, Any]] = {}
     for done, (name, task, seed) in enumerate(runs):
         later = len(runs) - done - 1
-        found[name] = train_once(
+        facts_of_run[name] = train_once(
             replace(task, output=output / name if name else output, later=later),
             seed=seed,
             resume=resume,
             watcher=watcher(name, task.config.train, later),
             notes=notes(name),
         )
-    if len(runs) > 1 and all(found.values()):
-        text = json.dumps({"runs": sorted(found), "scores": summary_json(found)}, indent=1)
+    if len(runs) > 1 and all(facts_of_run.values()):
+        text = json.dumps({"runs": sorted(facts_of_run), "scores": summary_json(facts_of_run)}, indent=1)
         write_whole(output / SUMMARY, lambda part: write_text(part, text), folder=False, force=True)
-    return found
+    return facts_of_run
 
 
 def _check_root(output: Path, names: Sequence[str], *, resume: bool) -> None:
-    """The folder of several runs must be new, or have nothing but such runs."""
+    """Raise OutputError unless the folder of several runs is new, or has nothing but these runs and `resume` is set."""
     if output.exists() and not output.is_dir():
         raise OutputError(f"{output}: is a file, expected a new folder")
-    there = {path.name for path in output.iterdir()} if output.exists() else set()
-    if there and not resume:
-        raise OutputError(f"{output}: exists and is not empty, expected a new folder; --resume goes on with a run")
-    strange = sorted(there - {Path(name).parts[0] for name in names} - {SUMMARY})
-    if strange:
-        raise OutputError(f"{output}: has {strange[0]!r}, expected the runs {', '.join(names[:3])} …, or a new folder")
+    existing = {path.name for path in output.iterdir()} if output.exists() else set()
+    if existing and not resume:
+        raise OutputError(f"{output}: exists and is not empty, choose a new folder, or pass --resume to continue a run")
+    foreign = sorted(existing - {Path(name).parts[0] for name in names} - {SUMMARY})
+    if foreign:
+        raise OutputError(f"{output}: has {foreign[0]!r}, expected only {', '.join(names[:3])} …; choose a new folder")
 
 
 def summary(runs: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, dict[str, Spread]]:
-    """Slice → measure → mean and deviation over the runs that have gold entities in the slice."""
+    """Return slice → measure → mean and deviation over the runs that have gold entities in the slice."""
     spreads: dict[str, dict[str, Spread]] = {}
-    every = [facts["scores"][part]["exact"] for facts in runs.values() if part in facts["scores"]]
-    for name in dict.fromkeys(name for scores in every for name in scores):
-        rows = [one for scores in every if (one := scores.get(name)) and one["tp"] + one["fn"]]
+    scores_of_runs = [facts["scores"][part]["exact"] for facts in runs.values() if part in facts["scores"]]
+    for name in dict.fromkeys(name for scores in scores_of_runs for name in scores):
+        rows = [row for scores in scores_of_runs if (row := scores.get(name)) and row["tp"] + row["fn"]]
         if not rows:
             continue
         spreads[name] = {measure: spread([row[measure] for row in rows]) for measure in MEASURES}
@@ -83,7 +84,7 @@ def summary(runs: Mapping[str, Mapping[str, Any]], part: str) -> dict[str, dict[
 
 
 def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The summary of every dev and test, as plain data."""
+    """Return the summary of every dev and test part as plain data."""
     return {
         part: {
             name: {
@@ -96,5 +97,5 @@ def summary_json(runs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def scored_parts(runs: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The names of the parts that runs have scores on."""
+    """Return the names of the parts on which the runs have scores."""
     return list(dict.fromkeys(part for facts in runs.values() for part in facts["scores"]))

@@ -29,8 +29,9 @@ from gridner.model.trained import TrainedModel, recognizer_of
 from gridner.scoring.evaluation import ALL, DISCONTINUOUS, Evaluation, Score
 from gridner.scoring.serialization import evaluation_json
 from gridner.training.curves import draw_curves
+from gridner.training.run_folder import SNAPSHOT
 from gridner.training.snapshot import State
-from gridner.training.task import SNAPSHOT, TrainingTask
+from gridner.training.task import TrainingTask
 
 MEAN_OF = (ALL, DISCONTINUOUS)  # slices whose mean over several corpora goes into the log
 
@@ -41,22 +42,21 @@ class DevScores:
 
     evaluations: Mapping[str, Evaluation]
 
-    def choice(self, best_by: str) -> float:
-        """Return what the best epoch is chosen by: the mean over the corpora."""
+    def selection_score(self, best_by: str) -> float:
+        """Return the score that chooses the best epoch: the mean over the corpora."""
         return fmean(selection_score(evaluation, best_by) for evaluation in self.evaluations.values())
 
     def row(self) -> dict[str, float]:
         """Return the columns of the log: every slice, or for several corpora the mean and then every slice of each."""
-        every = self.evaluations
-        if len(every) == 1:
-            (evaluation,) = every.values()
+        if len(self.evaluations) == 1:
+            (evaluation,) = self.evaluations.values()
             return {key: value for name in evaluation.slices for key, value in _columns(name, evaluation.score(name))}
         row: dict[str, float] = {}
         for name in MEAN_OF:
-            scores = [evaluation.score(name) for evaluation in every.values()]
-            columns = [dict(_columns(name, one)) for one in scores if name == ALL or one.tp + one.fn]
-            row |= {key: fmean(one[key] for one in columns) for one in columns[:1] for key in one}
-        for corpus, evaluation in every.items():
+            scores = [evaluation.score(name) for evaluation in self.evaluations.values()]
+            rows = [dict(_columns(name, score)) for score in scores if name == ALL or score.tp + score.fn]
+            row |= {column: fmean(each[column] for each in rows) for column in (rows[0] if rows else ())}
+        for corpus, evaluation in self.evaluations.items():
             for name in evaluation.slices:
                 row |= {f"{corpus} {key}": value for key, value in _columns(name, evaluation.score(name))}
         return row
@@ -67,7 +67,7 @@ def _columns(name: str, score: Score) -> list[tuple[str, float]]:
 
 
 def dev_scores(task: TrainingTask, model: Toe, trained: TrainedModel) -> DevScores | None:
-    """Score a network on the dev documents of every corpus; None without any."""
+    """Score a network on the dev documents of every corpus. Return None if there are none."""
     devs = _devs(task)
     if not devs:
         return None
@@ -87,20 +87,21 @@ def _devs(task: TrainingTask) -> dict[str, AnnotatedPart]:
 def finish(
     task: TrainingTask, trained: TrainedModel, state: State, facts: dict[str, Any], notes: Notes
 ) -> Mapping[str, Any]:
-    """Choose the decoding settings, score, and write the model with all that goes with it."""
-    replayed = CachedEngine(trained.recognizer().engine)
+    """Tune the decoding settings, score dev and test, and write the model, its card, log, curves and predictions."""
+    cached = CachedEngine(trained.recognizer().engine)
     if devs := _devs(task):
-        recognizer = replace(trained.recognizer(), engine=replayed)
-        trained.checkpoint, meaning = tune_and_calibrate(trained.checkpoint, recognizer, *devs.values(), notes=notes)
-        facts["reliability"] = meaning
+        recognizer = replace(trained.recognizer(), engine=cached)
+        trained.checkpoint, facts["reliability"] = tune_and_calibrate(
+            trained.checkpoint, recognizer, *devs.values(), notes=notes
+        )
     facts["scores"] = {}
     for name, corpus, part in task.each_part("dev", "test"):
         recognizer, kind = trained.recognizer(), name.partition("-")[0]
         if kind == "dev":
-            recognizer = replace(recognizer, engine=replayed)
-        found = AnnotatedPart(part, corpus.train.types).only(predict_part(recognizer, part, notes=notes))
-        facts["scores"][name] = evaluation_json(evaluate_part(part, found))
-        write_file(task.output / f"{name}.jsonl", predictions_jsonl(found))
+            recognizer = replace(recognizer, engine=cached)
+        predicted = AnnotatedPart(part, corpus.train.types).only(predict_part(recognizer, part, notes=notes))
+        facts["scores"][name] = evaluation_json(evaluate_part(part, predicted))
+        write_file(task.output / f"{name}.jsonl", predictions_jsonl(predicted))
         if kind in task.split:
             write_file(task.output / f"{name}.ids", "".join(f"{document.id}\n" for document in part.documents))
     facts["notes"] = {what: count for what, count, _ in notes}
@@ -115,7 +116,7 @@ def finish(
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file of the run, over the one before."""
+    """Write a file of the run, and replace the one before."""
     write_whole(path, lambda part: write_text(part, text), folder=False, force=True)
 
 

@@ -1,28 +1,20 @@
-"""One training from documents to a model directory."""
+"""One training from documents to a model folder."""
 
 from __future__ import annotations
 
-import atexit
-import gc
-import os
 import shutil
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator, InitProcessGroupKwargs
+from accelerate import Accelerator
 
 from gridner.config import TrainConfig
-from gridner.corpus.gazetteer import Lexicon, names_of
-from gridner.corpus.splits import Corpus
 from gridner.distillation.answer_file import AnswerInfo
 from gridner.errors import Notes, UsageError
-from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.model_card import versions
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.toe import Toe
@@ -31,52 +23,42 @@ from gridner.tagging.tags import TagScheme
 from gridner.training.cpu import flush_denormals
 from gridner.training.data import Example, TrainingSet, examples_of
 from gridner.training.device import device_of, precision_of
-from gridner.training.examine import feedback_health, settle_candidates
-from gridner.training.initialization import Start, continued, fresh
+from gridner.training.diagnostics import feedback_health, tune_candidate_offset
 from gridner.training.interruption import Stop
 from gridner.training.loop import Loop, Watcher
 from gridner.training.objective import Objective
+from gridner.training.processes import accelerator_of, is_first_process
 from gridner.training.results import dev_scores, finish, log_of, write_file
+from gridner.training.run_folder import EPOCHS, SNAPSHOT, SPARE, finished_run, lock_folder, prepare_folder
 from gridner.training.snapshot import State, load_best
-from gridner.training.task import (
-    EPOCHS,
-    SNAPSHOT,
-    SPARE,
-    TrainingTask,
-    alone,
-    check_parts,
-    finished,
-    identity_of,
-    prepare,
-)
+from gridner.training.starting_model import start_of, starting_model
+from gridner.training.task import TrainingTask, check_parts, identity_of
 from gridner.training.unlabelled import Unlabelled
-
-PATIENCE = timedelta(hours=12)  # of processes that wait while the first scores dev
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Keeps the CSV log up to date and passes on what happens; with neither it is silent."""
+    """Writes the CSV log after each epoch, and forwards every event to another watcher."""
 
     path: Path | None = None
-    then: Watcher | None = None
+    forward_to: Watcher | None = None
 
     def begin(self, state: State, steps: int) -> None:
-        """Before the first step."""
-        if self.then is not None:
-            self.then.begin(state, steps)
+        """Forward the start of the run."""
+        if self.forward_to is not None:
+            self.forward_to.begin(state, steps)
 
     def step(self, state: State, steps: int, loss: float) -> None:
-        """After each step."""
-        if self.then is not None:
-            self.then.step(state, steps, loss)
+        """Forward a finished step."""
+        if self.forward_to is not None:
+            self.forward_to.step(state, steps, loss)
 
     def epoch(self, state: State) -> None:
-        """After each epoch."""
+        """Write the log, and forward a finished epoch."""
         if self.path is not None:
             write_file(self.path, log_of(state.history))
-        if self.then is not None:
-            self.then.epoch(state)
+        if self.forward_to is not None:
+            self.forward_to.epoch(state)
 
 
 def train_once(
@@ -87,26 +69,25 @@ def train_once(
     watcher: Watcher | None = None,
     notes: Notes | None = None,
 ) -> Mapping[str, Any]:
-    """Train a model and write it to `task.output`. What the model's `training` has is returned, scores included."""
+    """Train a model and write it to `task.output`. Return the facts that its manifest keeps, scores included."""
     notes = Notes() if notes is None else notes
     check_parts(task, notes)
     if task.dev is None:
         _note_without_dev(task.config.train, notes)
     about = {name: part.about() for name, part in task.parts.items()}
     identity = identity_of(task, seed, about)
-    if (done := finished(task.output, identity, resume=resume)) is not None:
-        shutil.rmtree(task.output / SNAPSHOT, ignore_errors=True)  # of one that was killed when all was written
+    if (done := finished_run(task.output, identity, resume=resume)) is not None:
+        shutil.rmtree(task.output / SNAPSHOT, ignore_errors=True)  # left if it was killed at the very end
         return done
     device = device_of(task.config.train.device)
-    first = os.environ.get("RANK", "0") == "0"  # of several processes of one training
     try:
-        with alone(task.output) if first else nullcontext(), flush_denormals(device):
+        with lock_folder(task.output) if is_first_process() else nullcontext(), flush_denormals(device):
             return _train(task, seed, device, about, identity, resume=resume, watcher=watcher, notes=notes)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
             raise UsageError(
                 f"out of memory: expected a train.cells below {task.config.train.cells:,} or a smaller batch; "
-                "--resume goes on with another train.cells"
+                "--resume continues the run with another train.cells"
             ) from error
         raise
 
@@ -123,22 +104,9 @@ def _train(
     notes: Notes,
 ) -> Mapping[str, Any]:
     config = task.config
-    if os.environ.get("WORLD_SIZE", "1") != "1":
-        import torch.distributed.nn.functional  # noqa: F401  # imported later, its defaults would keep the group (_leave)
-    accelerator = Accelerator(
-        cpu=device.type == "cpu",
-        mixed_precision=precision_of(config.train.precision, device),
-        kwargs_handlers=[InitProcessGroupKwargs(timeout=PATIENCE)],
-    )
-    if accelerator.num_processes > 1:
-        atexit.register(_leave)
-        warnings.filterwarnings("ignore", message="Grad strides do not match bucket view strides")  # costs a copy
+    accelerator = accelerator_of(device, precision_of(config.train.precision, device))
     scheme = task.scheme
-    if task.init is None:
-        sentences = [sentence for corpus in task.corpora for sentence in corpus.train.sentences]
-        start = fresh(config, scheme, sentences, seed=seed, notes=notes)
-    else:
-        start = continued(config, scheme, task.init, seed=seed, notes=notes)
+    start = start_of(task, seed=seed, notes=notes)
     data = TrainingSet(task.corpora, pieces=start.pieces, config=config, notes=notes)
     if config.model.architecture == "w2ner":
         _note_lost_tags(data, scheme, notes)
@@ -151,23 +119,10 @@ def _train(
     if accelerator.is_main_process:
         parameters = sum(parameter.numel() for parameter in start.model.parameters())
         models = (1 + task.later) * (1 + config.train.epochs * config.train.keep_epochs)
-        prepare(task.output, needed=4 * parameters * (8 + models) + SPARE)
+        prepare_folder(task.output, needed=4 * parameters * (8 + models) + SPARE)
     accelerator.wait_for_everyone()
-    trained = _model_of(task, start, notes)
+    trained = starting_model(task, start, notes)
     stop = Stop()
-    dev = _dev_examples(task, start.pieces)
-
-    def examine(model: Toe) -> dict[str, float]:
-        found: dict[str, float] = {}
-        if model.candidates is not None and dev:
-            recall = config.train.candidate_recall
-            found |= settle_candidates(model, model.candidates, dev, start.pieces, recall)
-        return found | feedback_health(model, dev or data.examples, start.pieces)
-
-    def keep(model: Toe, epoch: int) -> None:
-        kept = TrainedModel(model, trained.checkpoint, trained.pieces)
-        kept.save_pretrained(task.output / EPOCHS / str(epoch))
-
     loop = Loop(
         model=start.model,
         objective=Objective(config, scheme, start.pieces),
@@ -178,9 +133,9 @@ def _train(
         identity=identity,
         folder=folder,
         accelerator=accelerator,
-        examine=examine,
+        diagnose=_diagnosis(task, start.pieces, data),
         evaluate=lambda model: dev_scores(task, model, trained),
-        keep=keep if config.train.keep_epochs else None,
+        save_epoch=_epoch_saver(task, trained) if config.train.keep_epochs else None,
         watcher=Log(task.output / "log.csv", watcher) if accelerator.is_main_process else Log(),
         stop=stop,
     )
@@ -190,7 +145,25 @@ def _train(
         accelerator.wait_for_everyone()
         return {}
     load_best(folder, start.model, state.best_epoch)
-    facts = {
+    facts = _facts(task, seed, accelerator, state, data, unlabelled, about, identity, trained)
+    done = finish(task, trained, state, facts, notes)
+    accelerator.wait_for_everyone()
+    return done
+
+
+def _facts(
+    task: TrainingTask,
+    seed: int,
+    accelerator: Accelerator,
+    state: State,
+    data: TrainingSet,
+    unlabelled: Unlabelled | None,
+    about: dict[str, Any],
+    identity: dict[str, Any],
+    trained: TrainedModel,
+) -> dict[str, Any]:
+    """Return what the manifest says about the run, except scores and notes."""
+    return {
         "identity": identity,
         "command": task.command,
         "seed": seed,
@@ -206,73 +179,50 @@ def _train(
         "lexicon": trained.checkpoint.lexicon.about() if trained.checkpoint.lexicon else None,
         **({"distillation": unlabelled.about()} if unlabelled is not None else {}),
     }
-    done = finish(task, trained, state, facts, notes)
-    accelerator.wait_for_everyone()
-    return done
 
 
-def _leave() -> None:
-    """At the end of the program: a process that just goes makes the others abort.
+def _diagnosis(task: TrainingTask, pieces: PieceTokenizer, data: TrainingSet) -> Callable[[Toe], dict[str, float]]:
+    """Return a function that tunes the candidates on dev and measures the feedback, for the log of an epoch."""
+    dev = _dev_examples(task, pieces)
 
-    The group ends its threads with its last reference. One that is left and frees a tensor while Python itself ends
-    takes the process with it.
-    """
-    if torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
-        gc.collect()  # the network in its wrapper refers to itself, and to the group
+    def diagnose(model: Toe) -> dict[str, float]:
+        columns: dict[str, float] = {}
+        if model.candidates is not None and dev:
+            recall = task.config.train.candidate_recall
+            columns |= tune_candidate_offset(model, model.candidates, dev, pieces, recall)
+        return columns | feedback_health(model, dev or data.examples, pieces)
+
+    return diagnose
+
+
+def _epoch_saver(task: TrainingTask, trained: TrainedModel) -> Callable[[Toe, int], None]:
+    def save_epoch(model: Toe, epoch: int) -> None:
+        TrainedModel(model, trained.checkpoint, trained.pieces).save_pretrained(task.output / EPOCHS / str(epoch))
+
+    return save_epoch
+
+
+def _dev_examples(task: TrainingTask, pieces: PieceTokenizer) -> list[Example]:
+    """Return the dev sentences with mentions as examples, each in the group of its corpus."""
+    examples: list[Example] = []
+    for group, corpus in enumerate(task.corpora):
+        annotated = [] if corpus.dev is None else [sentence for sentence in corpus.dev.sentences if sentence.mentions]
+        examples += examples_of(annotated, pieces=pieces, settings=task.config.decoding, notes=Notes(), group=group)
+    return examples
 
 
 def _note_without_dev(config: TrainConfig, notes: Notes) -> None:
+    """Count the settings that have no effect without dev documents."""
     wanted = {"tune_thresholds": config.tune_thresholds, "calibrate": config.calibrate, "patience": config.patience}
     for name in (name for name, asked in wanted.items() if asked):
         notes.add("setting that needs dev, without effect", f"train.{name}")
 
 
-def _dev_examples(task: TrainingTask, pieces: PieceTokenizer) -> list[Example]:
-    """The dev sentences with mentions, of the group that their corpus is."""
-    found: list[Example] = []
-    for group, corpus in enumerate(task.corpora):
-        marked = [] if corpus.dev is None else [sentence for sentence in corpus.dev.sentences if sentence.mentions]
-        found += examples_of(marked, pieces=pieces, settings=task.config.decoding, notes=Notes(), group=group)
-    return found
-
-
 def _note_lost_tags(data: TrainingSet, scheme: TagScheme, notes: Notes) -> None:
-    """W2NER has one label a cell."""
+    """Count the cells with several tags: W2NER learns one label per cell."""
     known = scheme.group_labels
     for example in data.distinct:
         words = len(example.words.words)
         tags = scheme.encode(example.mentions, words)[:, :, known[example.group]]
         for _ in range(int((tags.sum(axis=-1) > 1).sum())):
             notes.add("cell with several tags, of which W2NER learns one", f"a sentence of {words} words")
-
-
-def _model_of(task: TrainingTask, start: Start, notes: Notes) -> TrainedModel:
-    lexicon = start.lexicon | task.lexicon
-    if task.own_names:
-        for corpus in task.corpora:
-            lexicon |= names_of(corpus.train.sentences)
-    config = replace(task.config, model=replace(task.config.model, encoder=start.encoder))
-    checkpoint = Checkpoint(
-        config=config,
-        types=task.scheme.types,
-        groups=task.scheme.groups if task.more else (),
-        language_model=start.language_model,
-        max_pieces=start.pieces.max_pieces,
-        version=versions()["gridner"],
-        lexicon=_suited(lexicon, task.corpora, notes),
-        about=task.about.only(task.scheme.types),
-    )
-    return TrainedModel(start.model, checkpoint, start.pieces)
-
-
-def _suited(lexicon: Lexicon, corpora: Sequence[Corpus], notes: Notes) -> Lexicon:
-    """The names that suit the corpora: those of a type suit one that marks it."""
-    if len(corpora) == 1:
-        return lexicon.suited(corpora[0].train.sentences, notes=notes)
-    found = Lexicon()
-    for corpus in corpora:
-        own = Lexicon((type, name) for type, name in lexicon if type in corpus.train.types)
-        found |= own.suited(corpus.train.sentences, notes=notes)
-    known = {type for corpus in corpora for type in corpus.train.types}
-    return found | Lexicon((type, name) for type, name in lexicon if type not in known).suited((), notes=notes)

@@ -1,7 +1,7 @@
-"""The state of a training, as one file that is whole or not there: a run that is killed goes on from it.
+"""Snapshots: the state of a training in one file, written atomically, from which a killed run resumes.
 
-Weights and optimiser as tensors, all else as JSON in the same safetensors file. Neither random states nor a scheduler
-are kept: what a step draws follows from the seed and its number.
+Weights and optimizer moments are tensors, the rest is JSON in the same safetensors file. Random states and a scheduler
+need no saving: what a step draws depends on the seed and its number.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from safetensors.torch import load_file, save_file
 
 from gridner.errors import FormatError, OutputError
 
-STATE, BEST = "state.safetensors", "best-{}.safetensors"  # with the epoch: a state names the one that it means
-SHOWN = 3  # differences
+STATE, BEST = "state.safetensors", "best-{}.safetensors"  # with the epoch; the state names the one it belongs to
+SHOWN = 3  # differences in an error message
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # of AdamW
 
 
 @dataclass(slots=True)
 class State:
-    """Where a training stands."""
+    """The progress of a training."""
 
     identity: dict[str, Any]  # of the run: settings, data, seed
     processes: int = 1
-    epoch: int = 0  # whole ones that are behind
+    epoch: int = 0  # number of finished epochs
     step: int = 0  # within the epoch
-    loss: float = 0.0  # sum over the cells of this epoch
+    loss: float = 0.0  # summed over the cells of this epoch
     cells: float = 0
-    seconds: float = 0.0  # spent training, over all starts
+    seconds: float = 0.0  # spent training, before and after interruptions
     best: float = -1.0  # dev F1
     best_epoch: int = 0
-    history: list[dict[str, float]] = field(default_factory=list)  # one for each epoch
-    scaler: dict[str, float] = field(default_factory=dict)  # of mixed precision
-    steps: int = 0  # of the whole run, where a limit of time has decided
+    history: list[dict[str, float]] = field(default_factory=list)  # one row per epoch
+    scaler: dict[str, float] = field(default_factory=dict)  # state of the gradient scaler of mixed precision
+    steps: int = 0  # of the whole run, if a time limit decided them
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """The tensors of a training."""
+    """The network and optimizer whose tensors a snapshot holds."""
 
     model: torch.nn.Module
     optimizer: torch.optim.Optimizer
 
 
 def save_state(folder: Path, state: State, training: Training) -> None:
-    """Write the snapshot, beside and then over the one before."""
+    """Write the snapshot, and remove the best weights of earlier epochs."""
     model = training.model
-    tensors = {f"model/{name}": tensor for name, tensor in _once(model).items()}
+    tensors = {f"model/{name}": tensor for name, tensor in _distinct_tensors(model).items()}
     for name, parameter in model.named_parameters():
         for moment, tensor in training.optimizer.state.get(parameter, {}).items():
             tensors[f"optimizer/{name}/{moment}"] = tensor
@@ -63,7 +63,10 @@ def save_state(folder: Path, state: State, training: Training) -> None:
 
 
 def read_state(folder: Path, identity: Mapping[str, Any]) -> State | None:
-    """Where a snapshot stands, without its tensors; None where there is none. One of another run is refused."""
+    """Return the progress of a snapshot without its tensors, or None if there is no snapshot.
+
+    Raise FormatError if the snapshot belongs to another run.
+    """
     path = folder / STATE
     if not path.is_file():
         return None
@@ -73,12 +76,12 @@ def read_state(folder: Path, identity: Mapping[str, Any]) -> State | None:
     except (SafetensorError, KeyError, TypeError, ValueError) as error:
         raise FormatError(f"{path}: {str(error)[:200]}, expected a snapshot of this run") from None
     if differing := differences(state.identity, identity):
-        raise FormatError(f"{path}: of a run with {differing}, expected the same to go on with --resume")
+        raise FormatError(f"{path}: of a run with {differing}, expected the same settings and data to resume")
     return state
 
 
 def load_state(folder: Path, identity: Mapping[str, Any], processes: int, training: Training) -> State | None:
-    """Put the snapshot's tensors in place; None where there is no snapshot."""
+    """Load the snapshot's tensors into the network and optimizer. Return None if there is no snapshot."""
     path = folder / STATE
     state = read_state(folder, identity)
     if state is None:
@@ -90,24 +93,26 @@ def load_state(folder: Path, identity: Mapping[str, Any], processes: int, traini
         if state.best_epoch and not best.is_file():
             raise FormatError(f"{best}: missing, expected the weights of the best epoch beside {STATE}")
         tensors = load_file(path)
-        _restore(training.model, _under("model/", tensors))
+        _restore(training.model, _with_prefix("model/", tensors))
         for name, parameter in training.model.named_parameters():
             moments = {moment: tensors.get(f"optimizer/{name}/{moment}") for moment in MOMENTS}
-            found = {moment: _beside(tensor, parameter) for moment, tensor in moments.items() if tensor is not None}
-            if found:
-                training.optimizer.state[parameter] = found
+            saved = {
+                moment: _on_device_of(tensor, parameter) for moment, tensor in moments.items() if tensor is not None
+            }
+            if saved:
+                training.optimizer.state[parameter] = saved
     except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise FormatError(f"{path}: {str(error)[:200]}, expected a snapshot of this run") from None
     return state
 
 
 def save_best(folder: Path, model: torch.nn.Module, epoch: int) -> None:
-    """Keep the weights of the best epoch so far; those of the one before stay until a state names these."""
+    """Save the weights of the best epoch so far. The previous ones stay until a saved state names these."""
     _save(folder / BEST.format(epoch), model.state_dict(), {})
 
 
 def load_best(folder: Path, model: torch.nn.Module, epoch: int) -> None:
-    """Put the best weights in place."""
+    """Load the weights of the best epoch."""
     path = folder / BEST.format(epoch)
     try:
         model.load_state_dict(load_file(path))
@@ -115,12 +120,12 @@ def load_best(folder: Path, model: torch.nn.Module, epoch: int) -> None:
         raise FormatError(f"{path}: {str(error)[:200]}, expected the weights of the best epoch") from None
 
 
-def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """How two runs differ: "train.rate 0.001 (here 0.002)"; empty if they do not."""
-    before, now = dict(_flat(there)), dict(_flat(here))
+def differences(saved: Mapping[str, Any], current: Mapping[str, Any]) -> str:
+    """Describe how two runs differ: "train.rate 0.001 (here 0.002)". Return "" if they are equal."""
+    before, now = dict(_flat(saved)), dict(_flat(current))
     names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-    said = [f"{name} {_short(before.get(name))} (here {_short(now.get(name))})" for name in names[:SHOWN]]
-    return ", ".join(said) + (f" and {len(names) - SHOWN} more differences" if len(names) > SHOWN else "")
+    shown = [f"{name} {_short(before.get(name))} (here {_short(now.get(name))})" for name in names[:SHOWN]]
+    return ", ".join(shown) + (f" and {len(names) - SHOWN} more differences" if len(names) > SHOWN else "")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -135,28 +140,28 @@ def _short(value: Any) -> str:
     return "none" if value is None else str(value)[:16]
 
 
-def _once(model: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """The tensors of a network; one that has two names, as tied embeddings have, under its first."""
-    found: dict[int, tuple[str, torch.Tensor]] = {}
+def _distinct_tensors(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return the tensors of a network. One with two names, such as tied embeddings, comes once, under its first."""
+    by_address: dict[int, tuple[str, torch.Tensor]] = {}
     for name, tensor in model.state_dict().items():
-        found.setdefault(tensor.data_ptr() if tensor.numel() else id(tensor), (name, tensor))
-    return dict(found.values())
+        by_address.setdefault(tensor.data_ptr() if tensor.numel() else id(tensor), (name, tensor))
+    return dict(by_address.values())
 
 
 def _restore(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> None:
-    own = _once(model)
+    own = _distinct_tensors(model)
     if tensors.keys() != own.keys():
         raise KeyError(f"{len(tensors.keys() ^ own.keys())} weights too many or too few")
     for name, tensor in tensors.items():
         own[name].copy_(tensor)
 
 
-def _under(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def _with_prefix(prefix: str, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
-def _beside(tensor: torch.Tensor, parameter: torch.nn.Parameter) -> torch.Tensor:
-    return tensor if tensor.ndim == 0 else tensor.to(parameter.device)  # step counts stay where AdamW wants them
+def _on_device_of(tensor: torch.Tensor, parameter: torch.nn.Parameter) -> torch.Tensor:
+    return tensor if tensor.ndim == 0 else tensor.to(parameter.device)  # AdamW wants step counts on the CPU
 
 
 def _save(path: Path, tensors: Mapping[str, Any], metadata: dict[str, str]) -> None:

@@ -1,14 +1,11 @@
-"""What is to be trained, whether that makes sense, and whether its folder can take it."""
+"""What to train: settings, corpora and output; checks that they fit together; the identity of a run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,17 +15,13 @@ from gridner.corpus.gazetteer import Lexicon
 from gridner.corpus.splits import Corpus, Part
 from gridner.distillation.answer_file import AnswerInfo
 from gridner.distillation.sparse_grid import check_same_types
-from gridner.errors import Notes, OutputError, UsageError, plural
+from gridner.errors import Notes, UsageError, plural
 from gridner.inference.about import ModelAbout
-from gridner.inference.checkpoint import MANIFEST, read_checkpoint
-from gridner.locking import only_process
+from gridner.inference.checkpoint import MANIFEST
 from gridner.tagging.tags import TagScheme, TagSet, TypeGroup
-from gridner.training.snapshot import differences
 
-SNAPSHOT, EPOCHS = "snapshot", "epochs"
 NAME = re.compile(r"\w[\w.-]*")  # of a corpus
 MOST_WEIGHT = 100
-SPARE = 50 * 2**20  # bytes that must stay free
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,36 +31,36 @@ class TrainingTask:
     config: Config
     train: Part
     output: Path
-    dev: Part | None = None  # what the epoch and the thresholds are chosen on
-    test: Part | None = None  # scored once, in the end
-    name: str = ""  # of the corpus, where there are more
+    dev: Part | None = None  # chooses the best epoch and the thresholds
+    test: Part | None = None  # scored once, at the end
+    name: str = ""  # of the corpus, if there are several
     weight: float = 1.0  # how often an epoch sees its sentences
-    more: tuple[Corpus, ...] = ()  # other corpora, which mark types of their own
-    init: Path | None = None
-    lexicon: Lexicon = field(default_factory=Lexicon)  # names that are known
-    own_names: bool = False  # those of train too
+    more: tuple[Corpus, ...] = ()  # further corpora, each with its own types
+    init: Path | None = None  # model to start from
+    lexicon: Lexicon = field(default_factory=Lexicon)  # gazetteer to save with the model
+    own_names: bool = False  # add the names of the training entities
     about: ModelAbout = field(default_factory=ModelAbout)  # what the model is for, in words
-    split: frozenset[str] = frozenset()  # parts that gridner itself took from the training documents
-    later: int = 0  # models that are to come after this one, for which there must be room
+    split: frozenset[str] = frozenset()  # parts that gridner split off the training documents
+    later: int = 0  # runs after this one, whose models need room too
     answers: Path | None = None  # of teachers about unlabelled text, which the model learns from as well
     command: str = ""
 
     @property
     def corpora(self) -> tuple[Corpus, ...]:
-        """All corpora, in the order of the groups of types."""
+        """All corpora. Their order is that of the type groups."""
         return (Corpus(self.name, self.train, self.dev, self.test, self.weight), *self.more)
 
     def part_name(self, kind: str, corpus: Corpus) -> str:
-        """Return train, dev or test, with the name of the corpus where there are several."""
+        """Return train, dev or test, followed by the name of the corpus if there are several."""
         return f"{kind}-{corpus.name}" if self.more else kind
 
     @property
     def parts(self) -> dict[str, Part]:
-        """The parts by name."""
+        """All parts by name."""
         return {name: part for name, _, part in self.each_part("train", "dev", "test")}
 
     def each_part(self, *kinds: str) -> Iterator[tuple[str, Corpus, Part]]:
-        """Yield the parts of these kinds that there are, by name, with their corpus."""
+        """Yield the name, corpus and documents of each existing part of these kinds."""
         for kind in kinds:
             for corpus in self.corpora:
                 part: Part | None = getattr(corpus, kind)
@@ -76,7 +69,7 @@ class TrainingTask:
 
     @property
     def scheme(self) -> TagScheme:
-        """The tags of all types; those of each of several corpora are a group."""
+        """The tags of all types. If there are several corpora, the types of each form a group."""
         return scheme_of(self.corpora, self.config.model.tags)
 
 
@@ -88,7 +81,7 @@ def scheme_of(corpora: Sequence[Corpus], tags: TagSet) -> TagScheme:
 
 
 def check_parts(task: TrainingTask, notes: Notes) -> None:
-    """The types of train are those that the model knows; dev must have something to choose by."""
+    """Raise UsageError if a part has no entities to learn from or to choose by, or types that train does not have."""
     _check_corpora(task)
     for name, _, part in task.each_part("train", "dev"):
         if not part.types:
@@ -104,23 +97,26 @@ def check_parts(task: TrainingTask, notes: Notes) -> None:
             raise UsageError(wrong)
     texts = {document.text for corpus in task.corpora for document in corpus.train.documents}
     for name, corpus, part in task.each_part("dev", "test"):
-        own, kind = corpus.train.types, name.partition("-")[0]
+        known_types, kind = corpus.train.types, name.partition("-")[0]
         for document in part.documents:
             if document.text in texts:
                 notes.add(f"{name}: document that is also in train", document.id)
             for entity in document.entities:
-                if entity.type in own:
+                if entity.type in known_types:
                     continue
                 if kind not in task.split:
                     raise UsageError(
                         f"{name}: type {entity.type} in document {document.id}, expected those of "
-                        f"{task.part_name('train', corpus)}: {', '.join(own)} (--types chooses)"
+                        f"{task.part_name('train', corpus)}: {', '.join(known_types)} (use --types to select)"
                     )
                 notes.add(f"{name}: entity of a type that train does not have, counts as missed", entity.type)
 
 
 def _check_corpora(task: TrainingTask) -> None:
-    """Names go into labels and into file names, and dev chooses for all corpora or for none."""
+    """Raise UsageError if names, weights or dev parts of the corpora do not fit together.
+
+    Names become part of labels and file names. Dev must be given for all corpora or for none.
+    """
     names = [corpus.name for corpus in task.corpora]
     for corpus in task.corpora:
         if task.more and not NAME.fullmatch(corpus.name):
@@ -137,7 +133,7 @@ def _check_corpora(task: TrainingTask) -> None:
 
 
 def identity_of(task: TrainingTask, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
-    """What must be the same for a run to go on. (Where memory is short, it may go on with other `cells`.)"""
+    """Return what must be equal for a run to resume. `cells` may change, so that a run can resume with less memory."""
     settings = task.config.to_dict()
     for name in ("seeds", "snapshot_minutes", "keep_epochs", "cells"):
         del settings["train"][name]
@@ -150,58 +146,10 @@ def identity_of(task: TrainingTask, seed: int, about: Mapping[str, Any]) -> dict
     if task.init is not None and (task.init / MANIFEST).is_file():
         init = hashlib.sha256((task.init / MANIFEST).read_bytes()).hexdigest()
     if task.more:
-        data["corpora"] = ", ".join(corpus.name for corpus in task.corpora)  # their order is that of the labels
+        data["corpora"] = ", ".join(corpus.name for corpus in task.corpora)  # in the order of the labels
     if any(corpus.weight != 1 for corpus in task.corpora):
         data["weights"] = ", ".join(f"{corpus.weight:g}" for corpus in task.corpora)
     if task.lexicon or task.own_names:
         data["lexicon"] = f"{task.lexicon.about()['sha256']}{', own names' * task.own_names}"
     identity: dict[str, Any] = json.loads(json.dumps({**settings, "data": data, "seed": seed, "init": init}))
-    return identity  # as it comes back from a file
-
-
-def finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapping[str, Any] | None:
-    """What a finished run of the same kind has, if the output is one; anything else there is not overwritten."""
-    if output.exists() and not output.is_dir():
-        raise OutputError(f"{output}: is a file, expected a new folder")
-    if not output.exists() or not any(output.iterdir()):
-        return None
-    if not resume:
-        raise OutputError(f"{output}: exists and is not empty, expected a new folder; --resume goes on with a run")
-    if not (output / MANIFEST).is_file():
-        if (output / SNAPSHOT).is_dir():
-            return None
-        raise OutputError(f"{output}: is not empty and no run of gridner train, expected one to go on with")
-    checkpoint, _ = read_checkpoint(output)
-    if differing := differences(checkpoint.training.get("identity", {}), identity):
-        raise OutputError(f"{output}: a finished run with {differing}, expected a new folder")
-    return checkpoint.training
-
-
-def alone(output: Path) -> AbstractContextManager[None]:
-    """Hold the folder of a run, or raise InUseError if another process trains there."""
-    return only_process(output, f"{output}: another process trains there, expected a folder of its own")
-
-
-def prepare(output: Path, *, needed: int) -> None:
-    """Find now, not after the last epoch, that the place cannot be written or is too small.
-
-    Needed are two snapshots of weights and moments, two times the best weights, and the model.
-    """
-    folder = output / SNAPSHOT
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for place in (output, folder, *(output / EPOCHS).glob("*")):  # of a run that was killed while it wrote
-            for left in (*place.glob(".tmp*"), *place.glob("*.part")):
-                left.unlink()
-        for place in (output, folder):
-            probe = place / f".probe-{os.getpid()}"
-            probe.write_bytes(b"x")
-            probe.unlink()
-        own = (file for place in (folder, output / EPOCHS) for file in place.rglob("*") if file.is_file())
-        free = shutil.disk_usage(output).free + sum(file.stat().st_size for file in own)
-    except OSError as error:
-        raise OutputError(f"{error.filename or output}: cannot be written ({error.strerror})") from None
-    if free < needed:
-        raise OutputError(
-            f"{output}: {free / 2**20:,.0f} MB are free, expected at least {needed / 2**20:,.0f} MB for snapshots"
-        )
+    return identity  # as JSON gives it back

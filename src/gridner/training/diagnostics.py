@@ -1,4 +1,4 @@
-"""What is looked at after each epoch beside the dev score: candidate words, and whether TREM's feedback is alive."""
+"""After each epoch, beside the dev score: tune the candidate words, and measure whether TREM's feedback works."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from gridner.model.toe import Batch, Toe, real_words
 from gridner.model.trem import Attention, Words
 from gridner.training.data import Example, gold_words
 
-SAMPLE = 64  # sentences that TREM is looked at on
+SAMPLE = 64  # sentences on which TREM's feedback is measured
 
 
 @torch.inference_mode()
-def settle_candidates(
+def tune_candidate_offset(
     model: Toe, head: CandidateHead, examples: Sequence[Example], pieces: PieceTokenizer, recall: float
 ) -> dict[str, float]:
     """Set the head's offset so that at least `recall` of the entity words are candidates, and return what that costs.
 
-    Each group has its own, by the examples of that group. The result has the share of words that are candidates, of any
-    group, and the share of cells that their grids have.
+    Each type group has an offset of its own, set on the examples of that group. The result has the share of words that
+    are candidates of any group, and the share of cells in their grids.
     """
     odds, gold, groups = [], [], []
     for some, batch in _batches(model, examples, pieces):
@@ -59,10 +59,10 @@ def settle_candidates(
 
 @torch.inference_mode()
 def feedback_health(model: Toe, examples: Sequence[Example], pieces: PieceTokenizer) -> dict[str, float]:
-    """Return, for each round, how much the words of a sentence differ, and how evenly TREM's attentions look around.
+    """Return, for each round, how much the words of a sentence differ, and how even TREM's attention is.
 
-    The first is the share of the words' squared length that is left when their mean is taken off: 0 where all words
-    have become one vector. The second is the entropy of the attention, 1 where it is even, 0 where it has collapsed.
+    The first is the share of the words' squared length that remains after subtracting their mean: 0 if all words have
+    become one vector. The second is the entropy of the attention: 1 if it is even, 0 if it has collapsed.
     """
     if model.trem is None or model.rounds == 1:
         return {}

@@ -15,7 +15,7 @@ from gridner.model.trem import Residual
 from gridner.tagging.tags import TagScheme
 from gridner.training import TrainingTask, train_once
 from gridner.training.data import Example, examples_of
-from gridner.training.examine import settle_candidates
+from gridner.training.diagnostics import tune_candidate_offset
 from gridner.training.initialization import Start, fresh
 from support.small import part, tiny_config
 
@@ -54,7 +54,7 @@ def test_as_many_entity_words_are_candidates_as_asked_for(recall: float) -> None
     start, examples = started(config(candidates=True))
     model: Toe = start.model
     assert model.candidates is not None
-    found = settle_candidates(model, model.candidates, examples, start.pieces, recall)
+    found = tune_candidate_offset(model, model.candidates, examples, start.pieces, recall)
     counted = total = 0
     for example in examples:
         excess = TorchEngine(model).encode(start.pieces.collate([example.words])).excess[0]
