@@ -15,6 +15,7 @@ from gridner.corpus.splits import part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, Notes, OutputError, UsageError
 from gridner.experiment.registry import EXPERIMENTS, check_call, run_experiment
+from gridner.experiment.run_record import OtherSystems
 from gridner.experiment.search import _chosen_by
 from gridner.experiment.study import Study
 from gridner.experiment.systems import System
@@ -70,14 +71,14 @@ def test_systems_that_are_given_stand_for_rows_of_the_ablation(tmp_path: Path) -
     folder = trained.train({"toe": trained.config})["toe"][0]
     given = {"mine": folder, "without-trem": folder, "best": folder}
     rows = ["best", "without-trem", "k-1", "mine"]
-    run_experiment("ablation", study(tmp_path / "b", given=given, rows=rows))
+    run_experiment("ablation", study(tmp_path / "b", others=OtherSystems(given), rows=rows))
     assert not (tmp_path / "b" / "runs").exists()
     labels = ["as the settings have it", "without TREM", "k = 1, one mention a head–tail cell", "mine"]
     assert [row[0] for row in table(tmp_path / "b", "ablation")] == labels
     (tmp_path / "predictions").mkdir()
     for part in ("dev", "test"):
         shutil.copy(folder / f"{part}.jsonl", tmp_path / "predictions")
-    some = study(tmp_path / "c", given={"best": tmp_path / "predictions"}, rows=["best", "k-1"])
+    some = study(tmp_path / "c", others=OtherSystems({"best": tmp_path / "predictions"}), rows=["best", "k-1"])
     with pytest.raises(UsageError, match=r"best: .*predictions has no model, expected one to decode again"):
         run_experiment("ablation", some)
 
@@ -93,7 +94,10 @@ def test_a_run_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monke
     monkeypatch.setattr(gridner.training.run, "train_once", failing)
     some = study(tmp_path, seeds=(1, 2))
     text = run_experiment("comparison", some)
-    assert some.failures == {"toe/seed-1": "RuntimeError: out of memory", "w2ner/seed-1": "RuntimeError: out of memory"}
+    assert some.runs.failures == {
+        "toe/seed-1": "RuntimeError: out of memory",
+        "w2ner/seed-1": "RuntimeError: out of memory",
+    }
     assert "Failed: toe/seed-1" in text
     assert [row[:2] for row in table(tmp_path, "comparison")] == [["TOE", 1], ["W2NER", 1]]
 
@@ -107,7 +111,7 @@ def test_where_every_run_fails_nothing_is_written(tmp_path: Path, monkeypatch: p
     for name in ("comparison", "search", "overlap"):
         some = study(tmp_path)
         assert run_experiment(name, some) == ""
-        assert some.failures
+        assert some.runs.failures
     assert (tmp_path / "comparison.md").read_text() == "as it was"
     assert not (tmp_path / "overlap.md").exists()
     some = study(tmp_path / "other")
@@ -138,12 +142,12 @@ def test_a_run_of_another_process_is_left_to_it(tmp_path: Path) -> None:
     some = study(tmp_path)
     with lock_folder(tmp_path / "runs" / "toe" / "seed-1"):
         run_experiment("comparison", some)
-    assert list(some.failures) == ["toe/seed-1"]
-    assert "another process trains there" in some.failures["toe/seed-1"]
+    assert list(some.runs.failures) == ["toe/seed-1"]
+    assert "another process trains there" in some.runs.failures["toe/seed-1"]
     assert [row[:2] for row in table(tmp_path, "comparison")] == [["TOE", 0], ["W2NER", 1]]
     again = study(tmp_path)
     run_experiment("comparison", again)
-    assert not again.failures
+    assert not again.runs.failures
 
 
 def test_decoding_that_fails_does_not_take_the_others_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +158,7 @@ def test_decoding_that_fails_does_not_take_the_others_with_it(tmp_path: Path, mo
     monkeypatch.setattr("gridner.experiment.kept_predictions.predict_part", failing)
     some = study(tmp_path, rows=["best", "k-1"])
     run_experiment("ablation", some)
-    assert some.failures == {"k-1/seed-1": "RuntimeError: out of memory"}
+    assert some.runs.failures == {"k-1/seed-1": "RuntimeError: out of memory"}
     assert [row[1] for row in table(tmp_path, "ablation")] == [1, 0]
 
 
@@ -231,7 +235,7 @@ def test_a_folder_with_other_runs_is_refused_before_anything_is_trained(tmp_path
     with pytest.raises((OutputError, FormatError), match="run with"):
         run_experiment("comparison", other)
     assert not (tmp_path / "runs" / "w2ner").exists()
-    assert not other.failures
+    assert not other.runs.failures
     assert (tmp_path / "comparison.md").read_bytes() == made
 
 
@@ -241,7 +245,7 @@ def test_documents_that_make_no_sense_are_one_error(tmp_path: Path) -> None:
     some.parts = {**some.parts, "dev": part_of(strange, notes=Notes(), name="dev")}
     with pytest.raises(UsageError, match="dev: type Other in document new"):
         run_experiment("comparison", some)
-    assert not some.failures
+    assert not some.runs.failures
     assert not list(tmp_path.iterdir())
 
 
@@ -254,7 +258,7 @@ def test_what_trainings_say_of_the_documents_is_said_once(tmp_path: Path) -> Non
 
 def test_what_cannot_be_read_is_found_before_anything_is_trained(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text("{")
-    some = study(tmp_path / "out", given={"mine": tmp_path / "bad.jsonl"})
+    some = study(tmp_path / "out", others=OtherSystems({"mine": tmp_path / "bad.jsonl"}))
     with pytest.raises(FormatError, match=r"bad\.jsonl:1"):
         check_call(["search", "comparison"], some)
     with pytest.raises(FormatError, match=r"bad\.jsonl:1"):
@@ -279,7 +283,7 @@ def test_a_wish_to_stop_is_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     some = study(tmp_path)
     with pytest.raises(Stopped):
         run_experiment("comparison", some)
-    assert not some.failures
+    assert not some.runs.failures
 
 
 def test_a_search_scores_each_set_on_dev_and_on_test(tmp_path: Path) -> None:
@@ -296,14 +300,14 @@ def test_a_search_keeps_what_is_better_and_nothing_else(tmp_path: Path, monkeypa
 
     def train(some: Study, wanted: dict[str, object]) -> dict[str, list[Path]]:
         planned.append(len(wanted))
-        some.asked |= dict.fromkeys(wanted, True)
+        some.runs.has_result |= dict.fromkeys(wanted, True)
         return {name: [] for name in wanted}
 
     monkeypatch.setattr(Study, "train", train)
     monkeypatch.setattr("gridner.experiment.search._chosen_by", lambda system, _: dev[system.name])
     some = study(tmp_path, rows=["batch", "warm"])
     check_call(["search"], some)
-    assert len(some.planned) + some.unnamed == len(dev)  # warm-0.1 is what the settings have
+    assert len(some.runs.planned) + some.runs.unnamed == len(dev)  # warm-0.1 is what the settings have
     run_experiment("search", some)
     assert planned == [3, 2]
     found = json.loads((tmp_path / "search.json").read_text())
@@ -340,7 +344,7 @@ def test_a_model_that_is_given_predicts_once(tmp_path: Path) -> None:
     for part in ("dev", "test"):
         (folder / f"{part}.jsonl").unlink()
     for _ in range(2):
-        run_experiment("discontinuous", study(tmp_path / "b", given={"mine": folder}, rows=["mine"]))
+        run_experiment("discontinuous", study(tmp_path / "b", others=OtherSystems({"mine": folder}), rows=["mine"]))
     assert (tmp_path / "b" / "given" / "mine" / "test.jsonl").is_file()
     assert not (tmp_path / "b" / "runs").exists()
     assert [row[0] for row in table(tmp_path / "b", "discontinuous")] == ["mine"]
@@ -351,7 +355,7 @@ def test_a_model_predicts_what_its_training_did_not(tmp_path: Path) -> None:
     del trained.parts["test"]  # type: ignore[attr-defined]
     folder = trained.train({"toe": trained.config})["toe"][0]
     assert not (folder / "test.jsonl").exists()
-    run_experiment("comparison", study(tmp_path / "b", given={"mine": folder}, rows=["mine"]))
+    run_experiment("comparison", study(tmp_path / "b", others=OtherSystems({"mine": folder}), rows=["mine"]))
     assert (tmp_path / "b" / "given" / "mine" / "test.jsonl").is_file()
     assert all(cell is not None for cell in table(tmp_path / "b", "comparison")[0])
 
@@ -464,7 +468,7 @@ def test_what_is_finished_is_shown_whatever_ends_the_rest(data: Path, tmp_path: 
         done = CliRunner().invoke(app, list(map(str, call)))
     assert done.exit_code == 130
     assert "# Statistics (Table 1)" in done.stdout
-    assert "interrupted, what was finished is kept; go on with" in done.stderr
+    assert "interrupted, what was finished is kept; resume with" in done.stderr
 
 
 def test_parts_are_found_by_their_names(tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def experiment(
     from gridner.config import read_config
     from gridner.corpus.splits import part_of
     from gridner.experiment.registry import EXPERIMENTS, check_call, run_experiment
+    from gridner.experiment.run_record import OtherSystems
     from gridner.experiment.study import Study
     from gridner.training.interruption import Stopped
 
@@ -103,14 +104,16 @@ def experiment(
         raise UsageError(
             f"--config {config}: architecture {chosen.model.architecture}, expected toe; W2NER is compared by itself"
         )
-    given = _given(systems or [])
+    others = OtherSystems(_system_paths(systems or []), system_format)
     notes = Notes()
-    others = replace(reading, ids=None, except_ids=None)
+    every_document = replace(reading, ids=None, except_ids=None)
     places = find_parts(data)
     _check_outside(output, places)
     parts = {
         name: part_of(
-            (reading if name == "train" else others).documents(path, notes, activity="read"), notes=notes, name=name
+            (reading if name == "train" else every_document).documents(path, notes, activity="read"),
+            notes=notes,
+            name=name,
         )
         for name, path in places.items()
     }
@@ -125,8 +128,7 @@ def experiment(
             seeds=chosen.train.seeds,
             lexicon=read_lexicon(lexicon) if lexicon is not None else Lexicon(),
             own_names=own_names,
-            given=given,
-            given_format=system_format,
+            others=others,
             rows=[row.strip() for value in rows for row in value.split(",")] if rows else None,
             paper=paper,
             command=command,
@@ -151,7 +153,7 @@ def experiment(
     if said:
         typer.echo(f"gridner: {said}; resume with: {command}", err=True)
         raise typer.Exit(130)
-    if study.failures:
+    if study.runs.failures:
         raise typer.Exit(1)
 
 
@@ -162,7 +164,7 @@ def _print(study: Study, texts: Mapping[str, str]) -> None:
     if texts:
         typer.echo(f"written to {study.output}: {', '.join(f'{name}.md, .json, .png' for name in texts)}", err=True)
     runs: dict[str, list[str]] = {}
-    for run, why in study.failures.items():
+    for run, why in study.runs.failures.items():
         runs.setdefault(why, []).append(run)
     for why, some in runs.items():
         typer.echo(f"gridner: {', '.join(some)} failed: {why}", err=True)
@@ -192,7 +194,7 @@ def find_parts(data: Path) -> dict[str, Path]:
     return found
 
 
-def _given(systems: Sequence[str]) -> dict[str, Path]:
+def _system_paths(systems: Sequence[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in systems:
         name, equals, path = (part.strip() for part in text.partition("="))

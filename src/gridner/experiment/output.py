@@ -36,8 +36,8 @@ def _is_ours(path: Path, name: str) -> bool:
 
 def write_outcome(name: str, outcome: Outcome, study: Study) -> str:
     """Write the files of an experiment, and return the Markdown."""
-    failed = {run: study.failures[run] for run, shown in study.asked.items() if not shown}
-    seeds = f"Seeds {', '.join(map(str, study.seeds))}. " if study.asked.keys() & study.there else ""
+    failed = {run: study.runs.failures[run] for run, shown in study.runs.has_result.items() if not shown}
+    seeds = f"Seeds {', '.join(map(str, study.seeds))}. " if study.runs.has_result.keys() & study.runs.finished else ""
     lines = [f"# {outcome.title}", ""]
     lines += [f"{seeds}Made by `{study.command}`.", ""] if study.command else []
     lines += ["| part | documents | sentences | entities | discontinuous |", "|---|---:|---:|---:|---:|"]

@@ -57,14 +57,14 @@ def run_statistics(study: Study) -> Outcome:
 
 
 def _systems(study: Study) -> list[str]:
-    return [TOE, W2NER, *(name for name in study.given if name not in (TOE, W2NER))]
+    return [TOE, W2NER, *(name for name in study.others.paths if name not in (TOE, W2NER))]
 
 
 def _own(study: Study) -> dict[str, tuple[str, Config]]:
     """The systems that are trained here, by their labels: name of the run, and settings. What is given is not."""
     own = {TOE: (BASE, study.config), W2NER: (W2NER.lower(), w2ner_of(study.config))}
     names = chosen(_systems(study), study.rows)
-    return {label: run for label, run in own.items() if label in names and label not in study.given}
+    return {label: run for label, run in own.items() if label in names and label not in study.others.paths}
 
 
 def _plan_compared(study: Study) -> Plan:
@@ -74,7 +74,7 @@ def _plan_compared(study: Study) -> Plan:
 def _compared(study: Study) -> list[System]:
     """TOE, W2NER and the systems that were given, or those that are asked for."""
     names, own = chosen(_systems(study), study.rows), _own(study)
-    given = study.systems_given(names)
+    given = study.other_systems(names)
     runs = study.train(dict(own.values()))
     systems = {label: study.system(label, runs[run]) for label, (run, _) in own.items()}
     systems |= {system.name: system for system in given}
@@ -107,17 +107,17 @@ class _Ablation:
 
 def _ablation_names(study: Study) -> list[str]:
     rows = ablation_rows(study.config)
-    return [*rows, *(name for name in study.given if name not in rows)]
+    return [*rows, *(name for name in study.others.paths if name not in rows)]
 
 
 def _ablation(study: Study) -> _Ablation:
     rows, names = ablation_rows(study.config), chosen(_ablation_names(study), study.rows)
-    own = [name for name in names if name not in study.given]
+    own = [name for name in names if name not in study.others.paths]
     again = [name for name in own if not rows[name].trains]
     trained = [name for name in own if rows[name].trains]
-    if again and "best" not in (*trained, *study.given):
+    if again and "best" not in (*trained, *study.others.paths):
         trained.insert(0, "best")
-    models = study.models_given("best") if again and "best" in study.given else None
+    models = study.models_of_other("best") if again and "best" in study.others.paths else None
     return _Ablation(rows, names, trained, again, models)
 
 
@@ -131,7 +131,7 @@ def run_ablation(study: Study) -> Outcome:
     A system that is given under the name of a row stands for it; others come last.
     """
     plan = _ablation(study)
-    rows, given = plan.rows, study.systems_given(plan.names)
+    rows, given = plan.rows, study.other_systems(plan.names)
     runs = study.train(plan.runs(study.config))
     folders = {name: runs[_run_name(name)] for name in plan.trained}
     bases = folders.get("best", []) if plan.models is None else plan.models
@@ -200,7 +200,7 @@ def check_call(names: Sequence[str], study: Study) -> None:
     for name, rows in known.items():
         if rows and study.rows is not None and not set(rows) & set(study.rows):
             raise UsageError(f"--rows {','.join(study.rows)}: none of {name}, expected some of {', '.join(rows)}")
-    for name in study.given:
+    for name in study.others.paths:
         if name not in every:
             raise UsageError(f"--system {name}: of no use to {', '.join(names)}, expected an experiment that compares")
     for name in names:
@@ -208,7 +208,7 @@ def check_call(names: Sequence[str], study: Study) -> None:
     for name in names:
         runs, unnamed = EXPERIMENTS[name].plan(study)
         study.plan(runs, unnamed=unnamed)
-    study.systems_given([row for row in every if study.rows is None or row in study.rows])
+    study.other_systems([row for row in every if study.rows is None or row in study.rows])
 
 
 def run_experiment(name: str, study: Study) -> str:
@@ -218,6 +218,8 @@ def run_experiment(name: str, study: Study) -> str:
     """
     if name not in EXPERIMENTS:
         raise UsageError(f"experiment {name!r}, expected one of {', '.join(EXPERIMENTS)}")
-    study.asked = {}
+    study.runs.has_result = {}
     outcome = EXPERIMENTS[name].run(study)
-    return "" if study.asked and not any(study.asked.values()) else write_outcome(name, outcome, study)
+    return (
+        "" if study.runs.has_result and not any(study.runs.has_result.values()) else write_outcome(name, outcome, study)
+    )

@@ -1,10 +1,10 @@
-"""What the experiments work on: settings, documents, and a folder where every run is kept.
+"""What the experiments work on: settings, documents, and a folder with every run.
 
     OUTPUT/runs/NAME/seed-N      a training, as `gridner train` leaves it
     OUTPUT/decoded/NAME/seed-N   predictions of such a model with other decoding settings
-    OUTPUT/given/NAME            predictions of a model that was given
+    OUTPUT/given/NAME            predictions of a model of --system
 
-A run that is there and finished is not made again; one that was stopped is gone on with.
+A finished run is reused; an interrupted one is resumed.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from gridner.corpus.splits import Part
 from gridner.errors import GridnerError, InUseError, Notes, OutputError, UsageError
 from gridner.experiment.kept_predictions import Again, kept, recall
 from gridner.experiment.paper_results import Corpus
+from gridner.experiment.run_record import OtherSystems, RunRecord
 from gridner.experiment.systems import SCORED, System, runs_below, system_of
 from gridner.inference.checkpoint import MANIFEST, read_checkpoint
 from gridner.inference.loading import load
@@ -43,21 +44,14 @@ class Study:
     seeds: Sequence[int] = (1,)
     lexicon: Lexicon = field(default_factory=Lexicon)
     own_names: bool = False
-    given: Mapping[str, Path] = field(default_factory=dict)  # systems of others: predictions or models
-    given_format: str = "auto"
-    rows: Sequence[str] | None = None  # a part of the table
-    paper: Corpus | None = None
+    others: OtherSystems = field(default_factory=OtherSystems)
+    rows: Sequence[str] | None = None  # of the tables; None: all
+    paper: Corpus | None = None  # whose published results stand beside
     command: str = ""
     watch: Callable[[str, Config, int], Watcher | None] = lambda name, config, later: None  # noqa: ARG005
     say: Callable[[str], None] = lambda text: None  # noqa: ARG005
     notes: Notes = field(default_factory=Notes)
-    failures: dict[str, str] = field(default_factory=dict)  # run → what went wrong
-    asked: dict[str, bool] = field(default_factory=dict)  # run or system → whether there is something to show of it
-    scored_given: dict[str, System] = field(default_factory=dict)
-    planned: dict[str, Config] = field(default_factory=dict)  # trainings by name
-    unnamed: int = 0  # more of them, whose names follow from how the others go
-    begun: set[str] = field(default_factory=set)  # runs that had their turn
-    there: set[str] = field(default_factory=set)  # runs that are finished
+    runs: RunRecord = field(default_factory=RunRecord)
 
     @property
     def scored(self) -> list[str]:
@@ -65,26 +59,26 @@ class Study:
         return [name for name in SCORED if name in self.parts]
 
     def plan(self, wanted: Mapping[str, Config], *, unnamed: int = 0) -> None:
-        """Say what is to be trained: what would stop one of these is found now, and progress is that of all."""
+        """Add runs to the plan, and raise now what would stop one of them later."""
         self._check(wanted)
-        self.planned |= wanted
-        self.unnamed += unnamed
+        self.runs.planned |= wanted
+        self.runs.unnamed += unnamed
 
     def train(self, wanted: Mapping[str, Config]) -> dict[str, list[Path]]:
-        """The folders of all finished runs, by name: each of the settings with every seed. Failures are kept aside."""
+        """Train each configuration with every seed. Return the folders of finished runs, and record failures."""
         from gridner.training.interruption import Stopped
         from gridner.training.run import train_once
 
-        new = {name: config for name, config in wanted.items() if name not in self.planned}
-        self.plan(new, unnamed=-min(self.unnamed, len(new)))
+        new = {name: config for name, config in wanted.items() if name not in self.runs.planned}
+        self.plan(new, unnamed=-min(self.runs.unnamed, len(new)))
         found: dict[str, list[Path]] = {name: [] for name in wanted}
         for name, seed in ((name, seed) for name in wanted for seed in self.seeds):
             label = f"{name}/seed-{seed}"
-            self.begun.add(label)
-            if label not in self.failures:
-                task = self._task(label, wanted[name], self._later())
-                total = len(self.seeds) * (len(self.planned) + self.unnamed)
-                watcher = self.watch(f"[{len(self.begun)}/{total}] {label}", task.config, task.later)
+            self.runs.started.add(label)
+            if label not in self.runs.failures:
+                task = self._task(label, wanted[name], self.runs.remaining(self.seeds))
+                count = f"{len(self.runs.started)}/{self.runs.total(self.seeds)}"
+                watcher = self.watch(f"[{count}] {label}", task.config, task.later)
                 notes = Notes()
                 try:
                     facts = train_once(task, seed=seed, resume=True, watcher=watcher, notes=notes)
@@ -96,20 +90,15 @@ class Study:
                     self._fail(label, error)
                 else:
                     found[name].append(task.output)
-                    self.there.add(label)
+                    self.runs.finished.add(label)
                     recall(notes, facts.get("notes", {}))
                 self._note(notes)
-            self.asked[label] = label not in self.failures
+            self.runs.has_result[label] = label not in self.runs.failures
         return found
 
     def _fail(self, label: str, error: Exception) -> None:
-        self.failures[label] = _one_line(error)
+        self.runs.failures[label] = _one_line(error)
         self.say(f"{label} failed: {_one_line(error)}")
-
-    def _later(self) -> int:
-        """How many trainings are still to come."""
-        runs = {f"{name}/seed-{seed}" for name in self.planned for seed in self.seeds}
-        return len(runs - self.begun - self.there) + len(self.seeds) * self.unnamed
 
     def _task(self, label: str, config: Config, later: int) -> TrainingTask:
         from gridner.training.task import TrainingTask
@@ -127,13 +116,13 @@ class Study:
         )
 
     def check_parts(self) -> None:
-        """Documents that make no sense to train on are found before that."""
+        """Raise an error if the documents cannot be trained on."""
         from gridner.training.task import check_parts
 
         check_parts(self._task("", self.config, 0), Notes())
 
     def _check(self, wanted: Mapping[str, Config]) -> None:
-        """Documents that make no sense, folders of other runs and encoders that are not to be had are found now."""
+        """Raise an error for unusable documents, folders of other runs and missing encoders."""
         from gridner.model.encoder_files import encoder_path
         from gridner.training.run_folder import SNAPSHOT, finished_run
         from gridner.training.snapshot import read_state
@@ -148,7 +137,7 @@ class Study:
                 task = self._task(f"{name}/seed-{seed}", config, 0)
                 identity = identity_of(task, seed, about)
                 if finished_run(task.output, identity, resume=True) is not None:
-                    self.there.add(f"{name}/seed-{seed}")
+                    self.runs.finished.add(f"{name}/seed-{seed}")
                 else:
                     read_state(task.output / SNAPSHOT, identity)
                     encoders.add(config.model.encoder)
@@ -156,13 +145,13 @@ class Study:
             encoder_path(encoder)
 
     def _note(self, notes: Notes) -> None:
-        """What a run says of its documents, which others said too, is counted once."""
+        """Add the notes of a run; what several runs note about the same documents counts once."""
         for what, count, places in notes:
             if (more := count - self.notes[what]) > 0:
                 self.notes.take(what, more, places[-more:])
 
     def decode(self, wanted: Mapping[str, Config], models: Sequence[Path]) -> dict[str, list[Path]]:
-        """Predictions of trained models with other decoding settings, by the name of these."""
+        """Predict with trained models and other decoding settings. Return the folders by the name of the settings."""
         found: dict[str, list[Path]] = {name: [] for name in wanted}
         for model in models:
             again = Again(model, self.parts["dev"], self.say)
@@ -176,7 +165,7 @@ class Study:
                     raise
                 except Exception as error:  # like a training that fails
                     self._fail(label, error)
-                self.asked[label] = label not in self.failures
+                self.runs.has_result[label] = label not in self.runs.failures
         return found
 
     def _kept(
@@ -191,18 +180,18 @@ class Study:
         return folder
 
     def system(self, name: str, runs: Sequence[Path]) -> System:
-        """A system from the runs of it that there are. A model whose predictions are gone predicts again."""
+        """Score a system by its finished runs. A model without its predictions predicts again."""
         folders = [
             run
-            if not (run / MANIFEST).is_file() or self._answered(run)
+            if not (run / MANIFEST).is_file() or self._has_predictions(run)
             else self._predicted(f"{run.parent.name}/{run.name}", run)
             for run in runs
         ]
         return system_of(name, folders, self.parts)
 
-    def models_given(self, name: str) -> list[Path]:
-        """The models of a system that was given."""
-        folders = runs_below(self.given[name])
+    def models_of_other(self, name: str) -> list[Path]:
+        """Return the model folders of a system of --system."""
+        folders = runs_below(self.others.paths[name])
         for folder in folders:
             if not (folder / MANIFEST).is_file():
                 raise UsageError(
@@ -210,23 +199,23 @@ class Study:
                 )
         return folders
 
-    def systems_given(self, names: Collection[str]) -> list[System]:
-        """Those of the systems of others that are wanted, scored; models predict once."""
-        for name, path in self.given.items():
-            if name not in names or name in self.scored_given:
+    def other_systems(self, names: Collection[str]) -> list[System]:
+        """Score the systems of --system with these names; a model predicts once."""
+        for name, path in self.others.paths.items():
+            if name not in names or name in self.others.scored:
                 continue
             runs, folders = [], runs_below(path)
             for run in folders:
-                if (run / MANIFEST).is_file() and not self._answered(run):
+                if (run / MANIFEST).is_file() and not self._has_predictions(run):
                     runs.append(self._predicted(name if len(folders) == 1 else f"{name}/{run.name}", run))
                 else:
                     runs.append(run)
-            self.scored_given[name] = system_of(name, runs, self.parts, format=self.given_format)
-        self.asked |= {name: True for name in self.given if name in names}
-        return [self.scored_given[name] for name in self.given if name in names]
+            self.others.scored[name] = system_of(name, runs, self.parts, format=self.others.format)
+        self.runs.has_result |= {name: True for name in self.others.paths if name in names}
+        return [self.others.scored[name] for name in self.others.paths if name in names]
 
-    def _answered(self, model: Path) -> bool:
-        """Whether the predictions that a training left beside its model are for these documents."""
+    def _has_predictions(self, model: Path) -> bool:
+        """Return whether the folder of a model has its predictions for these documents."""
         checkpoint, _ = read_checkpoint(model)
         data = checkpoint.training.get("data") or {}
         return all(
