@@ -28,7 +28,7 @@ def from_dataset(dataset: Iterable[Any], *, notes: Notes | None = None) -> Itera
 def from_dataset(
     dataset: Mapping[str, Any] | Iterable[Any], *, notes: Notes | None = None
 ) -> dict[str, Iterator[Document]] | Iterator[Document]:
-    """The documents of a dataset, one at a time, also of one that is streamed; of each split where it has splits.
+    """Yield the documents of a dataset, streamed or not; if it has splits, of each split.
 
     `notes` counts what documents have no place for: relations, events, coreferences, other columns.
     """
@@ -83,7 +83,7 @@ def to_dataset(documents: Iterable[Document], *, notes: Notes | None = None) -> 
 def to_dataset(
     documents: Mapping[str, Iterable[Document]] | Iterable[Document], *, notes: Notes | None = None
 ) -> datasets.DatasetDict | datasets.Dataset:
-    """The documents as a dataset in memory; a mapping of splits is one with splits.
+    """Return documents as a dataset in memory. A mapping of splits becomes a dataset with splits.
 
     `notes` counts what the schema does not carry: scores, sentences, most of `meta`.
     """
@@ -97,7 +97,7 @@ def to_dataset(
 
 
 def features() -> datasets.Features:
-    """The columns of the schema with their types, those of lists that are empty among them."""
+    """Return the columns of the schema with their types, also those of empty lists."""
     library = need("datasets", "datasets")
     text, pairs = library.Value("string"), [[library.Value("int32")]]
     said = {"text": [text], "offsets": pairs}

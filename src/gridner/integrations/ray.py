@@ -48,7 +48,7 @@ SCHEMA = pa.schema(
 
 
 def connect(address: str | None = None) -> None:
-    """Join the cluster at an address, or start Ray on this machine; nothing if there is one already."""
+    """Join the cluster at an address, or start Ray on this machine, unless Ray is running already."""
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -64,7 +64,7 @@ def connect(address: str | None = None) -> None:
 
 
 def _check_answers(address: str | None) -> None:
-    """Ask at once: Ray itself tries for minutes, and ends the process."""
+    """Raise an error at once if nothing answers: Ray itself would try for minutes, then end the process."""
     host, _, port = (address or "").removeprefix("ray://").rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=10).close()
@@ -77,7 +77,7 @@ def predict(
     workers: int | None = None,
     batch_size: int = ROWS_PER_BATCH,
 ) -> ray.data.Dataset:
-    """A dataset with columns id and text → one with entities, in the same order, computed as it is read.
+    """Return a dataset with entities from one with columns id and text, in the same order, computed as it is read.
 
     `workers` recognizers at a time; all cores but one if it is None, so that reading always has a core.
     """
@@ -104,7 +104,7 @@ def predict(
 
 
 class _Worker:
-    """A recognizer in a process of Ray's."""
+    """A recognizer in a process of Ray."""
 
     def __init__(self, task: PredictionTask) -> None:
         self.task = task
@@ -130,7 +130,7 @@ class _Worker:
         if rows:
             rows[-1]["notes"] = [{"what": what, "count": n, "places": places[:5]} for what, n, places in notes]
         return pa.Table.from_pylist(
-            [{**row, "id": _said(row["id"]), "text": _said(row["text"])} for row in rows], SCHEMA
+            [{**row, "id": _as_text(row["id"]), "text": _as_text(row["text"])} for row in rows], SCHEMA
         )
 
 
@@ -146,12 +146,12 @@ def _whole(row: dict[str, Any]) -> Document:
     return from_json(json.loads(row[DOCUMENT]), row["id"])
 
 
-def _said(value: object) -> str | None:
+def _as_text(value: object) -> str | None:
     return value if value is None or isinstance(value, str) else str(value)
 
 
 def read_table(path: str) -> ray.data.Dataset:
-    """Parquet with columns id and text, of a path or of an address that Ray understands."""
+    """Read Parquet with columns id and text from a path or an address that Ray understands."""
     try:
         return ray.data.read_parquet(path)
     except (OSError, ValueError) as error:
@@ -161,7 +161,7 @@ def read_table(path: str) -> ray.data.Dataset:
 
 
 def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ray.data.Dataset:
-    """Documents of any format as a dataset; their texts go into Ray's store, a block at a time."""
+    """Return documents of any format as a dataset; their texts go into the object store of Ray, block by block."""
     rest = iter(documents)
     blocks: list[Any] = []
     while some := list(islice(rest, together)):
@@ -174,7 +174,7 @@ def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ra
 
 
 def to_documents(found: ray.data.Dataset, *, notes: Notes, batch_size: int = ROWS_PER_BATCH) -> Iterator[Document]:
-    """The documents of what `predict` gives, as they come; rows that could not be read are counted, not given."""
+    """Yield the documents of a dataset that `predict` returned, and count the rows that could not be read."""
     batches: Iterable[Any] = found.iter_batches(batch_size=batch_size, batch_format="pyarrow")
     for batch in batches:
         for row in batch.to_pylist():

@@ -39,7 +39,7 @@ Handler = Callable[[str, Any, list[Doc], Exception], Any]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the component's config says."""
+    """The settings of the component, from its config."""
 
     model: str | None = None  # a folder; None: the model that comes with gridner
     threshold: float | None = None  # score that an entity must exceed; None: the model's own
@@ -80,7 +80,7 @@ def make(
     tokens: Whose,
     sentences: Whose,
 ) -> "Component":
-    """What `nlp.add_pipe("gridner", config=…)` calls."""
+    """Return the component for `nlp.add_pipe("gridner", config=…)`."""
     return Component(
         name,
         Settings(model, threshold, types, lexicon, threads, batch_size, spans_key, tokens, sentences),
@@ -120,22 +120,22 @@ class Component:
         return self._loaded[1]
 
     def set_error_handler(self, error_handler: Handler) -> None:
-        """What is called with docs that cannot be done, in `nlp.pipe`."""
+        """Set the function that `nlp.pipe` calls with docs that raise an error."""
         self._handler = error_handler
 
     def get_error_handler(self) -> Handler:
-        """The same."""
+        """Return the function that `nlp.pipe` calls with docs that raise an error."""
         return self._handler
 
     def __call__(self, doc: Doc) -> Doc:
-        """The doc, with what was found."""
+        """Return the doc with the entities that are found."""
         self._answer(self.recognizer, [(doc, self._document(doc))])
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 1000) -> Iterator[Doc]:
-        """The docs in their order; so many at a time go through the network together.
+        """Yield the docs in order; `batch_size` at a time go through the network together.
 
-        One that cannot be done goes to the error handler alone.
+        A doc that raises an error goes to the error handler; the others are not affected.
         """
         recognizer, rest = self.recognizer, iter(stream)  # a model that cannot be loaded is the fault of no doc
         while docs := list(islice(rest, batch_size)):
@@ -213,7 +213,7 @@ class Component:
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The same as `to_disk`, as bytes."""
+        """Return what `to_disk` writes, as bytes."""
         files = {name: path.read_bytes() for name, path in self._files(exclude).items()}
         packed: bytes = srsly.msgpack_dumps({**files, SAVED: self._saved()})
         return packed
@@ -233,7 +233,7 @@ class Component:
         return json.dumps(asdict(self.settings), indent=1).encode()
 
     def _files(self, exclude: Iterable[str]) -> dict[str, Path]:
-        """The files that a copy of the component needs, by their names in its folder."""
+        """Return the files that a copy of the component needs, by their names in its folder."""
         if MODEL in exclude:
             return {}
         model = SHIPPED if self._model is None else Path(self._model)

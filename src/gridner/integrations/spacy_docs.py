@@ -23,7 +23,7 @@ Whose = Literal["gridner", "spacy"]
 
 
 def document_of(doc: Doc, id: str, *, tokens: Whose, sentences: Whose) -> Document:
-    """A doc as a document, with spaCy's tokens and sentences where they are asked for. Tokens of white space are none.
+    """Return a doc as a document, with the tokens and sentences of spaCy if asked for, without white space tokens.
 
     With spaCy's tokens in our sentences, a token is in the sentence that it begins in.
     """
@@ -48,9 +48,9 @@ def document_of(doc: Doc, id: str, *, tokens: Whose, sentences: Whose) -> Docume
 
 
 def put(doc: Doc, entities: Sequence[Entity], spans_key: str, *, where: str, notes: Notes) -> None:
-    """Put entities into a doc: their fragments as spans, in place of those that are there, and themselves whole.
+    """Put entities into a doc: their fragments as spans, which replace existing ones, and the whole entities.
 
-    A fragment that is not made of whole tokens has a span that is wider, which is counted.
+    If a fragment does not consist of whole tokens, its span is wider, which `notes` counts.
     """
     spans: list[Span] = []
     items = []
@@ -65,21 +65,21 @@ def put(doc: Doc, entities: Sequence[Entity], spans_key: str, *, where: str, not
                 notes.add(WIDENED, f"{where}: {start}-{end} {doc.text[start:end]!r:.40} to {span.text!r:.40}")
             spans.append(span)
     doc.spans[spans_key] = spans
-    kept = doc.user_data.get(NAME)
-    groups = dict(kept["groups"]) if kept and kept["sum"] == _sum_of(doc) else {}  # of other components
+    stored = doc.user_data.get(NAME)
+    groups = dict(stored["groups"]) if stored and stored["sum"] == _sum_of(doc) else {}  # of other components
     doc.user_data[NAME] = {"sum": _sum_of(doc), "groups": {**groups, spans_key: items}}
 
 
 def entities_of(doc: Doc) -> tuple[Entity, ...]:
-    """The entities that were put into a doc. Their ids are those of the spans."""
-    kept = doc.user_data.get(NAME)
-    if kept is None:
+    """Return the entities of a doc that gridner found. Their ids are those of the spans."""
+    stored = doc.user_data.get(NAME)
+    if stored is None:
         return ()
-    if kept["sum"] != _sum_of(doc):
+    if stored["sum"] != _sum_of(doc):
         raise UsageError("doc._.gridner: found in another text, expected the doc that gridner was given, not a part")
     return tuple(
         Entity(item["type"], tuple(Fragment(*pair) for pair in item["fragments"]), item["score"], item["id"])
-        for items in kept["groups"].values()
+        for items in stored["groups"].values()
         for item in items
     )
 

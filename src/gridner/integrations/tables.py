@@ -1,6 +1,6 @@
-"""Entities as a table, a row each: plain rows, pandas, Arrow, Parquet.
+"""Entities as a table with one row per entity: plain rows, pandas, Arrow, Parquet.
 
-A table has no texts but those of the entities, so it cannot be read back as documents; `gridner.write` keeps these.
+A table has only the texts of the entities, so it cannot be read back as documents; use `gridner.write` for that.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ __all__ = ["COLUMNS", "arrow_batches", "rows", "schema", "to_arrow", "to_pandas"
 
 
 def to_pandas(documents: Iterable[Document]) -> pandas.DataFrame:
-    """The rows as a data frame; its columns have the same types whatever is in them."""
+    """Return the rows as a data frame, whose column types do not depend on the values."""
     types = {"start": "int64", "end": "int64", "fragments": "object", "discontinuous": "bool", "score": "float64"}
     frame = need("pandas", "table").DataFrame(list(rows(documents)), columns=list(COLUMNS))
     return frame.astype({name: types.get(name, "string") for name in COLUMNS})
 
 
 def to_arrow(documents: Iterable[Document]) -> pyarrow.Table:
-    """The rows as a table of Arrow, with the columns of `schema`."""
+    """Return the rows as an Arrow table, with the columns of `schema`."""
     return need("pyarrow", "table").Table.from_batches(arrow_batches(documents), schema=schema())
 
 
 def write_parquet(
     documents: Iterable[Document], path: str | Path, *, force: bool = False, notes: Notes | None = None
 ) -> int:
-    """Write the rows as a Parquet file: all of it or nothing. How many were written is returned.
+    """Write the rows as a Parquet file, everything or nothing. Return the number of rows.
 
     `notes` counts what the table does not carry, such as documents without entities.
     """

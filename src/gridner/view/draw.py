@@ -35,7 +35,7 @@ Line = tuple[Piece, ...]
 
 
 def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
-    """The lane of each half-open extent, so that those of one lane do not touch: as few lanes as possible.
+    """Return the lane of each half-open extent: extents in a lane do not touch, and there are as few lanes as possible.
 
     Earlier and longer ones come first, so an entity lies above those nested in it.
     """
@@ -57,7 +57,7 @@ def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
-    """The sentences of a document with their entities, as scoring sees them; those that an entity crosses are one."""
+    """Yield the sentences of a document with their entities; sentences that an entity crosses are one block."""
     text = document.text
     entities = sorted(
         (replace(entity, fragments=extent(text, entity)) for entity in document.entities),
@@ -85,7 +85,7 @@ def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
 
 
 def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -> list[Line]:
-    """A block of text in rows of at most `width` columns, each with the lanes of its entities below it.
+    """Return a block of text in rows of at most `width` columns, each with the lanes of its entities below it.
 
     An entity keeps its lane in all rows of the block; a bar that goes on in the next row ends in an arrow head.
     """
@@ -122,7 +122,7 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What a cell shows of an entity: part of a fragment (solid) or of a gap, maybe its beginning or its end."""
+    """The part of an entity in a cell: a fragment (solid) or a gap, and whether the entity begins or ends there."""
 
     entity: int
     lane: int
@@ -140,11 +140,11 @@ class Cell:
 
 
 def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> Iterator[Cell]:
-    """A block of text in cells, words and spaces apart, each with its bars: for notebooks, whose browser breaks lines.
+    """Yield a block of text in cells, words and spaces apart, each with its bars; a browser breaks the lines.
 
     The cells' texts make up the block, safe to show. An entity has its lane to itself up to the end of its label.
     """
-    labels = [label_of(one) for one in entities]
+    labels = [label_of(entity) for entity in entities]
     columns = _columns(text, span)
 
     def column(place: int) -> int:
@@ -152,34 +152,36 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> Iterator[Cel
 
     chosen = lanes(
         [
-            (column(one.start), max(column(one.end), column(one.start) + cell_len(label)) + 1)
-            for one, label in zip(entities, labels, strict=True)
+            (column(entity.start), max(column(entity.end), column(entity.start) + cell_len(label)) + 1)
+            for entity, label in zip(entities, labels, strict=True)
         ]
     )
     cuts = {
         span.start,
         span.end,
-        *(place for one in entities for part in one.fragments for place in (part.start, part.end)),
+        *(place for entity in entities for part in entity.fragments for place in (part.start, part.end)),
     }
     cuts |= {place for place in range(span.start + 1, span.end) if text[place].isspace() != text[place - 1].isspace()}
     order = sorted(range(len(entities)), key=lambda number: entities[number].start)
-    begun = 0
-    here: list[int] = []  # entities over the cell, in their order
+    started = 0
+    open_entities: list[int] = []  # entities over the cell, in their order
     part = [0] * len(entities)  # the first fragment of each that is not behind
     for start, end in pairwise(sorted(cut for cut in cuts if span.start <= cut <= span.end)):
-        while begun < len(order) and entities[order[begun]].start <= start:
-            insort(here, order[begun])
-            begun += 1
-        if any(entities[number].end <= start for number in here):
-            here = [number for number in here if entities[number].end > start]
+        while started < len(order) and entities[order[started]].start <= start:
+            insort(open_entities, order[started])
+            started += 1
+        if any(entities[number].end <= start for number in open_entities):
+            open_entities = [number for number in open_entities if entities[number].end > start]
         bars = []
-        for number in here:
-            one = entities[number]
-            while one.fragments[part[number]].end <= start:
+        for number in open_entities:
+            entity = entities[number]
+            while entity.fragments[part[number]].end <= start:
                 part[number] += 1
-            solid = one.fragments[part[number]].start <= start
+            solid = entity.fragments[part[number]].start <= start
             bars.append(
-                Bar(entity=number, lane=chosen[number], solid=solid, first=one.start == start, last=one.end == end)
+                Bar(
+                    entity=number, lane=chosen[number], solid=solid, first=entity.start == start, last=entity.end == end
+                )
             )
         yield Cell(visible(text[start:end]), tuple(bars))
 
@@ -193,7 +195,7 @@ def colour_of(type: str) -> int:
 
 
 def label_of(entity: Entity) -> str:
-    """What stands beside its bar: the type, and the score if there is one."""
+    """Return the label beside the bar of an entity: its type, and its score if it has one."""
     return entity.type if entity.score is None else f"{entity.type} {entity.score:.2f}"
 
 
@@ -206,7 +208,7 @@ def _lane(bars: list[tuple[int, str, str]]) -> Iterator[Piece]:
 
 
 def _bar(entity: Entity, row: Fragment, columns: list[int]) -> tuple[int, str]:
-    """Where an entity's bar starts in a row, and the bar."""
+    """Return the column where an entity's bar starts in a row, and the bar."""
     first, last = max(entity.start, row.start), min(entity.end, row.end)
     bar = [DOTTED] * max(1, columns[last - row.start] - columns[first - row.start])
     for fragment in islice(entity.fragments, bisect_right(entity.fragments, first, key=lambda part: part.end), None):
@@ -220,7 +222,7 @@ def _bar(entity: Entity, row: Fragment, columns: list[int]) -> tuple[int, str]:
 
 
 def _rows(text: str, span: Fragment, room: int) -> Iterator[Fragment]:
-    """Pieces of the span of at most `room` columns, broken after white space where there is any."""
+    """Yield rows of the span of at most `room` columns, broken after white space if possible."""
     start = span.start
     while start < span.end:
         columns, end, after_space = 0, start, start
@@ -247,7 +249,7 @@ def _width(character: str) -> int:
 
 
 def visible(text: str) -> str:
-    """Text on one line, safe for a terminal: white space as spaces, controls (also of direction) as a mark."""
+    """Return text on one line, safe for a terminal: white space as spaces, control characters as a mark."""
     if text.isprintable():
         return text
     return "".join(

@@ -1,10 +1,10 @@
-"""How long something takes, for people."""
+"""Durations in readable form."""
 
 from __future__ import annotations
 
 
 def duration(seconds: float) -> str:
-    """As much of it as matters: 42 s, 7 min, 2 h 5 min."""
+    """Return a duration, rounded for reading: 42 s, 7 min, 2 h 5 min."""
     minutes = round(seconds / 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"

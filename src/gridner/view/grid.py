@@ -1,4 +1,4 @@
-"""The grid of a sentence as a network sees it: what each tag says of each pair of words, and what is decoded."""
+"""The grid of a sentence: the probability of each tag for each pair of words, and the decoded mentions."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import numpy as np
 from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, ScoredWindow
 from gridner.text.sentences import Sentence
 
-LEAST = 0.02  # probability of a tag that is worth a cell
+LEAST = 0.02  # probability of a tag that is shown
 
 
 def grids(
     recognizer: Recognizer, sentences: Sequence[Sentence], *, each: Callable[[], None] = lambda: None
 ) -> list[list[dict[str, Any]]]:
-    """Return for each sentence the grids of its windows; one where no tag is worth a cell has none."""
-    found: list[list[dict[str, Any]]] = [[] for _ in sentences]
+    """Return the grids of the windows of each sentence; a window without anything to show has none."""
+    sentence_grids: list[list[dict[str, Any]]] = [[] for _ in sentences]
     for start in range(0, len(sentences), SENTENCES_PER_BATCH):
-        some = sentences[start : start + SENTENCES_PER_BATCH]
-        for window in sorted(recognizer.score_windows(some), key=lambda one: (one.sentence, one.words.start)):
+        batch = sentences[start : start + SENTENCES_PER_BATCH]
+        for window in sorted(recognizer.score_windows(batch), key=lambda window: (window.sentence, window.words.start)):
             each()
-            grid = window_grid(recognizer, some[window.sentence], window)
+            grid = window_grid(recognizer, batch[window.sentence], window)
             if grid is not None:
-                found[start + window.sentence].append(grid)
-    return found
+                sentence_grids[start + window.sentence].append(grid)
+    return sentence_grids
 
 
 def window_grid(recognizer: Recognizer, sentence: Sentence, window: ScoredWindow) -> dict[str, Any] | None:
-    """Return a window of a sentence as plain data; None if no tag is worth a cell and nothing is decoded.
+    """Return a window of a sentence as plain data; None if no tag is probable enough and nothing is decoded.
 
     It has the words, for each tag the cells [row, column, probability], and the mentions: type, words, score.
     """

@@ -16,12 +16,12 @@ MOST = 200  # sentences that a notebook shows
 
 @cache
 def asset(name: str) -> str:
-    """A file of the pages."""
+    """Return the contents of a file in the assets folder."""
     return (files("gridner.view") / "assets" / name).read_text(encoding="utf-8")
 
 
 def document_html(document: Document, *, most: int = MOST) -> str:
-    """A document for a notebook: its sentences with entities, and how many are not shown.
+    """Return a document for a notebook: its sentences with entities, and how many are not shown.
 
     Without any entity, it shows its sentences as they are.
     """
@@ -47,7 +47,7 @@ def document_html(document: Document, *, most: int = MOST) -> str:
 def hidden_block(
     text: str, span: Fragment, entities: Sequence[Entity], word: str
 ) -> tuple[str, list[tuple[Fragment, ...]]]:
-    """A block with `word` in place of every word, and the fragments of its entities there.
+    """Return a block with `word` in place of every word, and the fragments of its entities there.
 
     White space that lines columns up would say how long the hidden words are, so a blank stands for all of it.
     """
@@ -68,13 +68,13 @@ def hidden_block(
 
 
 def script(names: Iterable[str]) -> str:
-    """The named modules as one script for a page that is a single file, each after those that it imports."""
+    """Return modules as one script for a single-file page, each after those that it imports."""
     joined = "\n".join(map(asset, names))
     return f'"use strict";\n(() => {{\n{re.sub(r"^(import .*;|export )", "", joined, flags=re.MULTILINE)}}})();\n'
 
 
 def block_html(text: str, span: Fragment, entities: Sequence[Entity]) -> str:
-    """A block of text with its entities, as one element."""
+    """Return a block of text with its entities as one element."""
     drawn = list(cells(text, span, entities))
     lanes = max((bar.lane + 1 for cell in drawn for bar in cell.bars), default=0)
     parts = []

@@ -42,7 +42,7 @@ GOLD = 1  # then 2 for the first system, 4 for the second
 
 @dataclass(slots=True)
 class Report:
-    """What a page shows. Documents are added one by one; `systems` names the predictions."""
+    """The contents of a report page. Documents are added one by one; `systems` names the predictions."""
 
     systems: tuple[str, ...]
     with_text: bool = True
@@ -57,7 +57,7 @@ class Report:
     def add(
         self, gold: Document, answers: Sequence[Document], grids: Sequence[Sequence[Mapping[str, Any]]] | None = None
     ) -> None:
-        """A document, what each system answered, and how a network sees each sentence, if that is to be shown."""
+        """Add a document with the prediction of each system and, if wanted, the grids of each sentence."""
         sentences = sentences_of(gold)
         for evaluation, answer in zip(self.evaluations, answers, strict=True):
             evaluation.add(gold, answer, sentences=sentences)
@@ -158,7 +158,7 @@ def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Frag
 def _entities(
     sets: Sequence[Sequence[ComparedEntity]], scores: Sequence[Mapping[Any, float]]
 ) -> dict[ComparedEntity, dict[str, Any]]:
-    """The distinct entities of a sentence in text order: who has them, with which score, and of which kind they are."""
+    """Return the distinct entities of a sentence in text order, with the systems that have them, scores and kinds."""
     held = [frozenset(one) for one in sets]
     counts = [word_counts(one) for one in sets]
     ends = [frozenset(item.ends for item in one) for one in sets]
@@ -190,14 +190,14 @@ def _few_digits(score: float) -> float:
 
 
 def _overlap(item: ComparedEntity, counts: Counter[int]) -> str | None:
-    """The class of an entity among others, itself included, whose words are counted."""
+    """Return the overlap class of an entity; `counts` has the words of all entities of the sentence."""
     if item.discontinuous:
         return overlap_of(item, counts)
     return "overlapped" if shares_words(item, counts) else None
 
 
 def page(title: str, data: Mapping[str, Any]) -> str:
-    """The whole file."""
+    """Return the report as one HTML file."""
     joined = script(SCRIPTS)
     parts = {
         "policy": escape("; ".join((*POLICY, f"script-src 'sha256-{_sha256(joined)}'"))),

@@ -22,7 +22,7 @@ from gridner.view.report import Report, page
 
 @dataclass(frozen=True, slots=True)
 class WrittenReport:
-    """Where a report is, and how large."""
+    """The path and size of a report."""
 
     path: Path
     sentences: int
@@ -71,19 +71,19 @@ def write_report(
 
 
 def _as_text(name: str) -> str:
-    """A file name as text: bytes that are not UTF-8 become a question mark."""
+    """Return a file name as text, with a question mark for each byte that is not UTF-8."""
     return name.encode("utf-8", "replace").decode("utf-8")
 
 
 def _scored(documents: Sequence[Document]) -> Iterator[float]:
-    """The scores of all entities that have one."""
+    """Return the scores of all entities that have one."""
     return (one.score for document in documents for one in document.entities if one.score is not None)
 
 
 def _grids(
     recognizer: Recognizer, documents: Sequence[Document], each: Callable[[], None]
 ) -> Iterator[list[list[dict[str, Any]]]]:
-    """The grids of the sentences of each document."""
+    """Return the grids of the sentences of each document."""
     for document in documents:
         yield grids(recognizer, sentences_of(document), each=each)
 
