@@ -1,4 +1,4 @@
-"""A trained model as ONNX: both steps of the network, for batches and sentences of any size."""
+"""Export a trained model to ONNX: both steps of the network, for batches and sentences of any size."""
 
 from __future__ import annotations
 
@@ -27,17 +27,21 @@ from gridner.model.toe import Toe
 from gridner.model.trained import TorchEngine, TrainedModel
 from gridner.text.sentences import Sentence
 
-SAMPLE = 256  # sentences that the scales of 8 bits are taken from
-LONG = 100  # words of a sentence that is not among them
-CELLS = 8192  # of a batch of them
+SAMPLE = 256  # sentences from which the scales of 8 bits are measured
+LONG = 100  # words; longer sentences are not sampled
+CELLS = 8192  # per batch of the sample
 OPSET = 20  # has Gelu
-EXAMPLE = (("a", "b", "c", "d", "e", "f", "g"), ("a", "b", "c"), ("a", "b", "c", "d", "e"))  # sizes that all differ
+EXAMPLE = (
+    ("a", "b", "c", "d", "e", "f", "g"),
+    ("a", "b", "c"),
+    ("a", "b", "c", "d", "e"),
+)  # sizes that all differ
 
 
 def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sentence] | None = None) -> None:
-    """Write the model as a folder that `gridner.load` takes where there is no torch.
+    """Write the model to a folder that `gridner.load` reads without torch.
 
-    With a sample of sentences as the model will see them its network has 8 bits, with scales that suit these.
+    With a sample of typical sentences, the network is quantized to 8 bits, with scales that fit the sample.
     """
     checkpoint = replace(model.checkpoint, exported=True, int8=sample is not None)
     batches = None if sample is None else _batches(model.pieces, sample)
@@ -68,14 +72,14 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
 
 
 def _grid(engine: Engine, batch: PieceBatch) -> GridBatch:
-    """Return all words of a batch, for the second step."""
+    """Return the grid of all words of a batch, as input of the second step."""
     words, _ = engine.encode(batch)
     positions = np.broadcast_to(np.arange(words.shape[1]), words.shape[:2])
     return GridBatch(words, np.ascontiguousarray(positions), batch.lengths)
 
 
 def _batches(pieces: PieceTokenizer, sample: Sequence[Sentence]) -> list[PieceBatch]:
-    """Return some of the sentences, evenly, without the longest."""
+    """Return batches of up to SAMPLE sentences, spread evenly over the sample, without the longest."""
     short = [sentence for sentence in sample if len(sentence.words) <= LONG]
     if not short:
         raise UsageError(
@@ -89,7 +93,7 @@ def _batches(pieces: PieceTokenizer, sample: Sequence[Sentence]) -> list[PieceBa
 
 
 class _Reader(nn.Module):
-    """The first step, with a batch's tensors one by one, as ONNX has inputs."""
+    """The first step: from pieces to words. Takes the tensors of a batch one by one, because ONNX has named inputs."""
 
     def __init__(self, model: Toe) -> None:
         super().__init__()
@@ -107,7 +111,7 @@ class _Reader(nn.Module):
 
 
 class _Tagger(nn.Module):
-    """The second step."""
+    """The second step: from words to scores."""
 
     def __init__(self, model: Toe) -> None:
         super().__init__()
@@ -146,7 +150,7 @@ def _write(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The exporter warns about libraries that it does not need, the quantizer about what the exporter has done."""
+    """Silence warnings of the exporter about libraries that it does not need, and of the quantizer about its output."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -1,4 +1,4 @@
-"""A network of `export` in 8 bits.
+"""Quantize an exported network to 8 bits.
 
 Products with weights run on integers, with scales that are fixed here, on texts of the kind that the model will see:
 taken anew from each batch, as dynamic quantisation does, they would let the entities of a text depend on its
@@ -21,13 +21,13 @@ from onnxruntime import InferenceSession
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
 
 Inputs = dict[str, NDArray[Any]]  # of the network, by name
-SMALL = 4096  # weights that are not worth it
-SMOOTH = 0.8  # how much of the unevenness goes from the values to the weights
+SMALL = 4096  # smaller tensors are not packed
+SMOOTH = 0.8  # share of the unevenness that moves from the values into the weights
 LEAST = 1e-6
 
 
 def quantize(path: Path, batches: Sequence[Inputs]) -> None:
-    """Turn the network in the file into one of 8 bits. Its scales suit the batches."""
+    """Quantize the network in the file to 8 bits, with scales measured on the batches."""
     model = onnx.load(path)
     _smooth(model, batches)
     onnx.save(model, path)
@@ -60,7 +60,7 @@ class _Reader(CalibrationDataReader):  # type: ignore[misc]
 
 
 def _products(model: ModelProto) -> Iterator[NodeProto]:
-    """The products of words or cells with weights."""
+    """Yield the matrix products of words or cells with weights."""
     weights = {each.name for each in model.graph.initializer if len(each.dims) == 2}
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.input[1] in weights:
@@ -68,7 +68,7 @@ def _products(model: ModelProto) -> Iterator[NodeProto]:
 
 
 def _smooth(model: ModelProto, batches: Iterable[Inputs]) -> None:
-    """Let x W be (x / s) (s W), where s takes the large columns of x to W. Weights that several products share stay."""
+    """Rewrite x W as (x / s) (s W), where s moves large columns of x into W. Shared weights are left as they are."""
     graph = model.graph
     weights = {each.name: each for each in graph.initializer}
     uses = Counter(name for node in graph.node for name in node.input)
@@ -97,7 +97,7 @@ def _smooth(model: ModelProto, batches: Iterable[Inputs]) -> None:
 
 
 def _most(model: ModelProto, names: list[str], batches: Iterable[Inputs]) -> dict[str, NDArray[np.floating]]:
-    """The largest value of each column."""
+    """Return the largest absolute value of each column of the named tensors, over all batches."""
     probe = ModelProto()
     probe.CopyFrom(model)
     probe.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
@@ -111,7 +111,7 @@ def _most(model: ModelProto, names: list[str], batches: Iterable[Inputs]) -> dic
 
 
 def _pack(model: ModelProto) -> None:
-    """Keep the other weights as bytes and a scale for each of their rows."""
+    """Store the other weights as bytes with a scale per row."""
     graph = model.graph
     packed = []
     for each in list(graph.initializer):

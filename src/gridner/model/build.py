@@ -1,4 +1,4 @@
-"""A network from its settings, around any language model that transformers loads."""
+"""Build the network from its settings, around any language model that transformers loads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ START = -5.0  # of every tag's score: almost no cell has a tag, and a network th
 
 
 def build(config: ModelConfig, *, language_model: nn.Module, labels: int, groups: int = 1) -> Toe:
-    """The network for so many labels and groups of types. W2NER has one score more, for "none"."""
+    """Return the network for this number of labels and type groups. W2NER has one more score, for "none"."""
     there = getattr(language_model.config, "num_hidden_layers", config.layers)
     if config.layers > there:
         raise UsageError(f"model.layers is {config.layers}, expected at most {there}: the encoder has no more")

@@ -12,7 +12,7 @@ from gridner.model.dropout import Dropout
 
 
 class CoPredictor(nn.Module):
-    """The grid and the words → a score for each label of each cell."""
+    """Scores every label of every cell from the grid and the words."""
 
     def __init__(self, *, grid_width: int, width: int, hidden: int, biaffine: int, labels: int, dropout: float) -> None:
         super().__init__()
@@ -30,12 +30,12 @@ class CoPredictor(nn.Module):
         return self.by_grid(grid) + self.by_words(subjects, objects)
 
     def by_grid(self, grid: Tensor) -> Tensor:
-        """Return what MLP_2 says of the grid."""
+        """Return the scores of MLP_2 on the grid."""
         scores: Tensor = self.grid_out(self.dropout(functional.gelu(self.grid_hidden(self.dropout(grid)))))
         return scores
 
     def by_words(self, subjects: Tensor, objects: Tensor) -> Tensor:
-        """Return what the biaffine classifier says of the words."""
+        """Return the scores of the biaffine classifier on the words."""
         s = self.dropout(functional.gelu(self.subject(self.dropout(subjects))))  # [B, n, biaffine]
         o = self.dropout(functional.gelu(self.object(self.dropout(objects))))
         size, n, width = o.shape

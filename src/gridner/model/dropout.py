@@ -12,7 +12,7 @@ class Dropout(nn.Dropout):
     """`nn.Dropout` with a probability in steps of 2⁻¹⁶, four elements from one draw of 64 bits."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """What is kept grows, so that the expectation stays."""
+        """Drop elements at random and scale the others, so that the expectation stays."""
         dropped = round(self.p * 2**BITS)
         if not self.training or not dropped:
             return x
@@ -26,7 +26,7 @@ class Dropout(nn.Dropout):
 
 
 def quicken(model: nn.Module) -> None:
-    """Give every plain dropout of a model the quick mask."""
+    """Replace every `nn.Dropout` of a model by this one."""
     for parent in list(model.modules()):
         for name, child in parent.named_children():
             if type(child) is nn.Dropout:

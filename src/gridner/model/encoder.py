@@ -9,7 +9,7 @@ from gridner.model.dropout import Dropout, quicken
 
 
 class Encoder(nn.Module):
-    """Any model that transformers loads, and a BiLSTM of total width `width` over its words."""
+    """A language model of transformers, and a BiLSTM of total width `width` over its words."""
 
     def __init__(self, *, language_model: nn.Module, width: int, layers: int, dropout: float) -> None:
         super().__init__()

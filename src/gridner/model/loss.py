@@ -11,7 +11,7 @@ from torch.nn import functional
 
 
 def cell_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor | None = None) -> Tensor:
-    """The sum of the loss over the real cells; divide it by their number, sum of lengths².
+    """Return the loss summed over the real cells; divide it by their number, the sum of lengths².
 
     Scores and gold are [B, n, n, labels], gold boolean. For a cell with scores y and gold tags P the loss is
     log(1 + Σ_{l ∉ P} e^{y_l}) + log(1 + Σ_{l ∈ P} e^{−y_l}). Where a sentence says nothing about some labels, `known`
@@ -31,7 +31,7 @@ def cell_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor | Non
 
 
 def one_label_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor | None = None) -> Tensor:
-    """The sum of W2NER's softmax cross-entropy over the real cells.
+    """Return W2NER's softmax cross-entropy, summed over the real cells.
 
     Scores are [B, n, n, labels + 1], the last for "none". A cell with several tags (two types on the same head and
     tail) keeps the first: one label is all that this architecture can say. `known` is as for `cell_loss`: the softmax

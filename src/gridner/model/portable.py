@@ -1,4 +1,4 @@
-"""The BiLSTM as one node of ONNX, which knows both directions and the lengths. For export only."""
+"""The BiLSTM as a single ONNX node with both directions and sentence lengths. For export only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gridner.model.encoder import Encoder
 
 
 class PortableLstm(nn.Module):
-    """What `Encoder.context` computes, but 0 past a sentence's length."""
+    """Computes what `Encoder.context` does, but is 0 past the end of a sentence."""
 
     def __init__(self, encoder: Encoder) -> None:
         super().__init__()
@@ -35,6 +35,6 @@ class PortableLstm(nn.Module):
 
 
 def _iofc(weights: Tensor) -> Tensor:
-    """From torch's order of the gates (input, forget, cell, output) to that of ONNX."""
+    """Reorder the gates from torch's order (input, forget, cell, output) to that of ONNX."""
     i, f, c, o = weights.chunk(4)
     return torch.cat((i, o, f, c))

@@ -1,4 +1,4 @@
-"""A trained network with all that belongs to it: saved, loaded, shared through the Hugging Face hub, used."""
+"""A trained model: save it, load it, share it through the Hugging Face hub, predict with it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from gridner.model.toe import Batch, Toe
 
 
 class TorchEngine:
-    """A network on torch, on the device where it is."""
+    """Runs a network with torch, on the network's device."""
 
     def __init__(self, model: Toe) -> None:
         self.model = model.eval()
@@ -67,7 +67,7 @@ def _array(tensor: torch.Tensor) -> NDArray[np.floating]:
 
 
 class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classification", "discontinuous-ner"]):
-    """A network, its tokenizer and what they were trained for. `save_pretrained`, `from_pretrained`, `push_to_hub`."""
+    """A network, its tokenizer and its manifest, with `save_pretrained`, `from_pretrained` and `push_to_hub`."""
 
     def __init__(self, model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, card: str = "") -> None:
         self.model = model
@@ -78,7 +78,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 
     @classmethod
     def load(cls, directory: str | Path) -> TrainedModel:
-        """From a directory, without network."""
+        """Load a model from a folder, without network access."""
         checkpoint, pieces = read_checkpoint(directory)
         path = Path(directory) / WEIGHTS
         if checkpoint.exported:
@@ -98,7 +98,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> TrainedModel:
-        """From a directory, or from the hub by its name there."""
+        """Load a model from a folder, or from the hub by its name."""
         if Path(pretrained_model_name_or_path).is_dir():
             return cls.load(pretrained_model_name_or_path)
         try:
@@ -110,7 +110,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
             raise UsageError(f"{said}, expected a folder or a name on the hub") from None
 
     def recognizer(self, **decoding: Any) -> Recognizer:
-        """A recognizer on it, with its own decoding settings but for those given."""
+        """Return a recognizer with the model's decoding settings, except those given."""
         config = self.checkpoint.config
         return recognizer_of(self.model, self.checkpoint, self.pieces, replace(config.decoding, **decoding))
 
@@ -162,7 +162,7 @@ def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, de
 
 
 def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:
-    """Put tensors into a network that has exactly these."""
+    """Load tensors into a network. Raise FormatError unless names and shapes match exactly."""
     own = model.state_dict()
     for name in sorted(own.keys() | tensors.keys()):
         found = tuple(tensors[name].shape) if name in tensors else None

@@ -1,4 +1,4 @@
-"""The steps of a pretraining: hide words, guess them, look at the held-out text on the way."""
+"""The pretraining loop: mask words, predict them, and measure perplexity on held-out text."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ TIMED = 3  # steps that tell how many fit into a limit of time, after one that w
 
 
 class Watcher(Protocol):
-    """Who is told how the pretraining goes."""
+    """Receives the progress of a pretraining."""
 
     def begin(self, state: State, steps: int) -> None:
-        """Before the first step; a resumed run has some behind it."""
+        """Called before the first step. A resumed run starts at `state.step`."""
         ...
 
     def step(self, state: State, steps: int, loss: float) -> None:
-        """After each step."""
+        """Called after each step."""
         ...
 
     def look(self, state: State, steps: int) -> None:
-        """After each look at the held-out text, the last of `state.history`."""
+        """Called after each evaluation on held-out text, the last row of `state.history`."""
         ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """A network and what it is trained with."""
+    """A network, its text and settings."""
 
     network: MaskedModel
     rows: Rows
@@ -62,7 +62,7 @@ class Loop:
     stop: Stop
 
     def run(self, *, resume: bool) -> State:
-        """Train to the end, or until `stop` is asked for."""
+        """Train to the end and return the state. If `stop` is requested, save a snapshot and raise Stopped."""
         optimizer = self._optimizer()
         self.network.to(self.accelerator.device)
         training = Training(self.network, optimizer)
@@ -102,7 +102,7 @@ class Loop:
         return state
 
     def _planned(self, network: torch.nn.Module) -> int:
-        """How many steps the run has, where nothing else decides as many as fit into its minutes."""
+        """Return the number of steps: as set, by epochs, or as many as fit into the given minutes."""
         settings = self.settings
         if settings.steps is not None:
             return settings.steps
@@ -118,7 +118,7 @@ class Loop:
         return int(self._sum(torch.tensor(float(planned))) / self.accelerator.num_processes)
 
     def _batch(self, step: int) -> Masked:
-        """What a step reads follows from its number."""
+        """Return the batch of a step. It depends on the seed and the number of the step alone."""
         size = self.settings.batch
         chosen = self.order.rows(np.arange(step * size, (step + 1) * size))
         return self._masked(chosen, (self.settings.seed, 1, step))
@@ -128,7 +128,7 @@ class Loop:
         return self.masking(pieces, starts, np.random.default_rng(list(key)))
 
     def _gradients(self, network: torch.nn.Module, step: int) -> tuple[torch.Tensor, int]:
-        """Add up the gradients of a step: of the mean over all its hidden pieces, however they are shared out."""
+        """Add up the gradients of the mean loss over all hidden pieces of a step, however it is split."""
         accelerator, settings = self.accelerator, self.settings
         torch.manual_seed((settings.seed * 1_000_003 + step) * 1_009 + accelerator.process_index)
         batch = self._batch(step)
@@ -145,11 +145,11 @@ class Loop:
         return total, hidden
 
     def _loss(self, network: torch.nn.Module, batch: Masked, part: NDArray[np.int64]) -> torch.Tensor:
-        """The loss summed over the hidden pieces of some rows."""
+        """Return the loss summed over the hidden pieces of these rows."""
         return self._losses(network, batch, part).sum()
 
     def _losses(self, network: torch.nn.Module, batch: Masked, part: NDArray[np.int64]) -> torch.Tensor:
-        """The loss of each hidden piece of some rows, one after another."""
+        """Return the loss of each hidden piece of these rows."""
         device, length = self.accelerator.device, batch.pieces.shape[1]
         first, last = int(part[0]) * length, (int(part[-1]) + 1) * length
         own = (batch.places >= first) & (batch.places < last)
@@ -203,7 +203,7 @@ class Loop:
         state.loss, state.cells = 0.0, 0
 
     def _sum(self, value: torch.Tensor) -> float:
-        """The sum over all processes, which stop together."""
+        """Return the sum over all processes, and agree whether to stop."""
         if self.accelerator.num_processes == 1:
             return float(value)
         value = value.to(self.accelerator.device)
@@ -217,7 +217,7 @@ class Loop:
         return self.stop.wanted if self.accelerator.num_processes == 1 else self.stop.agreed
 
     def _optimizer(self) -> torch.optim.Optimizer:
-        """AdamW; a fresh head learns faster than the encoder, and what has no matrix does not decay."""
+        """Return AdamW. A fresh head has a higher rate than the encoder; only matrices have weight decay."""
         head = self.network.fresh_parameters()
         groups = []
         for of_head in (False, True):
@@ -234,7 +234,7 @@ class Loop:
         return torch.optim.AdamW(groups, lr=0.0, betas=BETAS, eps=EPSILON, fused=fused)
 
     def _set_rates(self, optimizer: torch.optim.Optimizer, step: int, steps: int) -> None:
-        """Warm-up, then linear decay to zero."""
+        """Set the learning rates: warm-up, then linear decay to zero."""
         warm = self.settings.warmup * steps
         share = (step + 1) / warm if step < warm else (steps - step) / max(1.0, steps - warm)
         for group in optimizer.param_groups:

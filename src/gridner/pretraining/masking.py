@@ -1,4 +1,4 @@
-"""Whole-word masking: what an encoder is to guess, drawn anew for every step."""
+"""Whole-word masking, drawn anew for every step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REPLACED, RANDOM = 0.8, 0.1  # shares of the chosen words: by the mask, by rando
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A batch: pieces with some words hidden, and what stood there."""
+    """A batch in which some words are hidden, with the hidden pieces as targets."""
 
     pieces: NDArray[np.int64]  # [B, p]
     places: NDArray[np.int64]  # [m], of the hidden pieces in the flattened batch
@@ -22,7 +22,7 @@ class Masked:
 
 @dataclass(frozen=True, slots=True)
 class Masking:
-    """How words are hidden."""
+    """Hides whole words of a batch."""
 
     share: float  # of the words
     mask: int  # the piece that stands for a hidden one
@@ -52,7 +52,7 @@ class Masking:
 
 
 def masking_of(share: float, mask: int, special: Collection[int], vocabulary: int) -> Masking:
-    """The masking for a vocabulary of so many pieces."""
+    """Return the masking for a vocabulary of this size."""
     table = np.zeros(vocabulary, dtype=np.bool_)
     table[list(special)] = True
     return Masking(share, mask, table)

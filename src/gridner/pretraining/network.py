@@ -32,7 +32,7 @@ class MaskedModel(nn.Module):
         self.model = model
 
     def forward(self, pieces: Tensor, places: Tensor) -> Tensor:
-        """Scores [m, vocabulary] at the places [m] of the flattened pieces [B, p]."""
+        """Return scores [m, vocabulary] at the places [m] of the flattened pieces [B, p]."""
 
         def gather(_module: nn.Module, _inputs: object, output: Any) -> Any:
             states = output[0]
@@ -52,13 +52,13 @@ class MaskedModel(nn.Module):
         return self.model.base_model  # type: ignore[return-value]
 
     def fresh_parameters(self) -> set[nn.Parameter]:
-        """Those of the head alone; its output layer is the embeddings of the pieces."""
+        """Return the parameters of the head alone. Its output layer shares the embeddings of the pieces."""
         return set(self.model.parameters()) - set(self.encoder.parameters())
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a pretraining starts from."""
+    """The network and tokenizer that a pretraining starts from."""
 
     folder: Path
     network: MaskedModel
@@ -88,7 +88,7 @@ def start_of(name: str, *, dropout: bool, seed: int, notes: Notes) -> Start:
 
 
 def set_frequencies(network: MaskedModel, counts: Sequence[int]) -> None:
-    """Let a fresh head begin with how often each piece comes: the bias of its output layer."""
+    """Set the output bias of a fresh head to the log frequency of each piece."""
     output: Any = network.model.get_output_embeddings()  # type: ignore[operator]
     bias = getattr(output, "bias", None)
     if bias is None:

@@ -6,7 +6,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -33,6 +32,7 @@ from gridner.pretraining.vocabulary import chosen_pieces, with_pieces
 from gridner.training.cpu import flush_denormals
 from gridner.training.device import device_of, precision_of
 from gridner.training.interruption import Stop
+from gridner.training.processes import is_first_process
 from gridner.training.run_folder import SNAPSHOT, SPARE, lock_folder, prepare_folder
 from gridner.training.snapshot import STATE, State, differences
 
@@ -65,9 +65,8 @@ def pretrain(
         shutil.rmtree(task.output / SNAPSHOT, ignore_errors=True)
         return done
     device = device_of(task.device)
-    first = os.environ.get("RANK", "0") == "0"
     try:
-        with lock_folder(task.output) if first else nullcontext(), flush_denormals(device):
+        with lock_folder(task.output) if is_first_process() else nullcontext(), flush_denormals(device):
             return _pretrain(task, device, texts, identity, resume=resume, watcher=watcher, notes=notes)
     except (FormatError, UsageError):
         _forget_unstarted(task.output)

@@ -13,7 +13,7 @@ ROUNDS = 4  # of the Feistel network
 
 
 def permuted(places: NDArray[np.int64], size: int, key: Sequence[int]) -> NDArray[np.int64]:
-    """Where a random permutation of `range(size)` sends each place.
+    """Return where a random permutation of `range(size)` sends each place.
 
     It is computed from the key, place by place (a Feistel network, walked until it stays in the range), so that no
     table of the size of the text is needed.
@@ -56,16 +56,16 @@ class Group:
 
     @property
     def held(self) -> int:
-        """How many rows are held out."""
+        """The number of rows that are held out."""
         return self.rows // self.chunk // self.period * self.chunk if self.period else 0
 
     @property
     def size(self) -> int:
-        """How many rows are left to train on."""
+        """The number of rows to train on."""
         return self.rows - self.held
 
     def training_row(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Among all rows, those with these numbers among the rows to train on."""
+        """Return the numbers among all rows of these training rows."""
         if not self.held:
             return self.first + numbers
         chunk, inside = np.divmod(numbers, self.chunk)
@@ -74,45 +74,45 @@ class Group:
         return rows
 
     def held_rows(self) -> NDArray[np.int64]:
-        """The rows that are held out, among all rows."""
+        """Return the numbers of the held-out rows among all rows."""
         chunks = np.arange(self.held // self.chunk) * self.period + self.period - 1
         rows: NDArray[np.int64] = (self.first + chunks[:, None] * self.chunk + np.arange(self.chunk)).reshape(-1)
         return rows
 
 
 def groups_of(sizes: Sequence[tuple[int, float]], *, share: float, most: int) -> list[Group]:
-    """Groups of (rows, weight), with about a `share` of the rows held out, at most about `most`, at least one."""
+    """Return a group for each (rows, weight), with about `share` of the rows held out, from one to about `most`."""
     total = sum(rows for rows, _ in sizes)
     chunk = CHUNK if total * share >= 10 * CHUNK else 1
     period = max(2, round(1 / share), -(-total // most))
     if not any(rows // chunk >= period for rows, _ in sizes):
         period = max(rows for rows, _ in sizes)  # little text: one row
-    found, first = [], 0
+    groups, first = [], 0
     for rows, weight in sizes:
-        found.append(Group(first, rows, weight, chunk, period if period > 1 else 0))
+        groups.append(Group(first, rows, weight, chunk, period if period > 1 else 0))
         first += rows
-    return found
+    return groups
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Which rows a run reads, by their place in it."""
+    """The order in which a run reads rows."""
 
     groups: Sequence[Group]
     seed: int
 
     @property
     def counts(self) -> list[int]:
-        """How many rows of each group an epoch has."""
+        """The number of rows of each group per epoch."""
         return [max(1, round(group.weight * group.size)) for group in self.groups]
 
     @property
     def epoch(self) -> int:
-        """How many rows an epoch has."""
+        """The number of rows per epoch."""
         return sum(self.counts)
 
     def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows at these places of the run.
+        """Return the rows at these places of the run.
 
         An epoch mixes the groups by their weights. Each group is read in passes: no row comes again before all others
         of its group have come, also where an epoch has a part of the group only.
