@@ -30,7 +30,7 @@ INSIDE = {
     "distillation": "collecting answer_file teachers sparse_grid",
     "export": "onnx *",
     "model": "trained build portable toe language_model * dropout",
-    "view": "report_file report html terminal *",
+    "view": "report_file report html cells terminal *",
     "inference": "candidate_oracle selection prediction_files parallel tune_model tuning part_evaluation loading "
     "model_card model_info recognizer cached_engine onnx_engine checkpoint engine about *",
     "corpus": "held_out * splits",

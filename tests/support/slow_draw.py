@@ -9,7 +9,18 @@ from itertools import pairwise
 from rich.cells import cell_len
 
 from gridner import Entity, Fragment
-from gridner.view.draw import DOTTED, ONWARD, SOLID, Bar, Cell, _columns, _lane, _rows, label_of, visible
+from gridner.view.cells import Bar, Cell
+from gridner.view.draw import (
+    DOTTED,
+    SOLID,
+    _extents,
+    _labelled,
+    _lane,
+    _rows_and_leading,
+    columns_of,
+    label_of,
+    visible,
+)
 
 
 def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
@@ -28,7 +39,7 @@ def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
 
 def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> list[Cell]:
     """Return the cells of a block."""
-    columns = _columns(text, span)
+    columns = columns_of(text, span)
 
     def column(place: int) -> int:
         return columns[min(max(place, span.start), span.end) - span.start]
@@ -61,19 +72,15 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> list[Cell]:
 def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -> list[str]:
     """Return the lines that a terminal shows."""
     labels = [label_of(entity) for entity in entities]
-    columns = _columns(text, span)
-    chosen = lanes(
-        [
-            (columns[one.start - span.start], columns[one.end - span.start] + cell_len(label) + 2)
-            for one, label in zip(entities, labels, strict=True)
-        ]
-    )
+    columns = columns_of(text, span)
+    rows, leading = _rows_and_leading(text, span, entities, labels, columns, width)
+    chosen = lanes(_extents(span, entities, labels, columns, leading))
     lines = []
-    for row in _rows(text, span, max(20, width - max((cell_len(label) + 1 for label in labels), default=0))):
+    for row in rows:
         lines.append(visible(text[row.start : row.end]))
         first = columns[row.start - span.start]
         bars: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
-        for entity, label, lane in zip(entities, labels, chosen, strict=True):
+        for number, (entity, label, lane) in enumerate(zip(entities, labels, chosen, strict=True)):
             if entity.start < row.end and row.start < entity.end:
                 left, right = (
                     columns[place - span.start] - first
@@ -85,7 +92,7 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
                     if start < end:
                         at, to = (columns[place - span.start] - first - left for place in (start, end))
                         bar[at : max(to, at + 1)] = [SOLID] * max(to - at, 1)
-                drawn = "".join(bar)
-                bars[lane].append((left, f"{drawn} {label}" if entity.end <= row.end else drawn + ONWARD, entity.type))
+                drawn = _labelled(left, "".join(bar), label, number in leading, onward=entity.end > row.end)
+                bars[lane].append((*drawn, entity.type))
         lines += ["".join(piece.text for piece in _lane(bars[lane])) for lane in sorted(bars)]
     return lines

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from gridner import Document, Entity, Fragment
-from gridner.view.draw import blocks, cells, draw, lanes
+from gridner.view.cells import cells
+from gridner.view.draw import blocks, draw, lanes
 from support import slow_draw
 from support.small import entity
 
@@ -46,6 +47,17 @@ def test_a_long_text_is_wrapped_and_its_bars_go_on() -> None:
         "eeee ffff",
         "━━━━━━━━━ X",
     ]
+
+
+def test_a_sentence_that_fits_is_not_wrapped_for_the_sake_of_its_labels() -> None:
+    text = "Loss of rod and cone photoreceptors, with apoptosis of bipolar and amacrine cells."
+    last = entity("BiologicalProcess", (67, 81), score=0.95)
+    assert len(text) == 82
+    assert drawn(text, last, entity("Cell", (0, 4)), width=100) == [
+        text,
+        f"━━━━ Cell{' ' * 35}BiologicalProcess 0.95 ━━━━━━━━━━━━━━",
+    ]
+    assert drawn(text, entity("Cell", (67, 81)), width=100)[1] == f"{' ' * 67}━━━━━━━━━━━━━━ Cell"
 
 
 def test_an_entity_keeps_its_lane_in_all_rows() -> None:

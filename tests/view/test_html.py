@@ -15,7 +15,7 @@ from gridner import Document, Entity, Fragment
 from gridner.errors import UsageError
 from gridner.scoring.matching import ComparedEntity
 from gridner.text.sentences import sentences_of
-from gridner.view.draw import cells
+from gridner.view.cells import cells
 from gridner.view.html import hidden_block, script
 from gridner.view.report import Report, _entities, page
 from gridner.view.report_file import distinct_names, write_report

@@ -141,8 +141,8 @@ def train(
         )
     if not is_main_process():
         return
+    print_run_notes(result.notes)  # first: a dev document that is also in train explains the scores
     print_scores(result)
-    print_run_notes(result.notes)
     if report:
         with sentence_progress("grids") as count_sentence:
             for written in result.write_reports(no_text=no_text, on_sentence=count_sentence):

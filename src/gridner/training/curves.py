@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
-def draw_curves(history: Sequence[Mapping[str, float]], path: Path, *, title: str) -> None:
-    """Write the curves as a PNG."""
+def draw_curves(
+    history: Sequence[Mapping[str, float]], path: Path, *, title: str, chosen_epoch: int | None = None
+) -> None:
+    """Write the curves as a PNG. A line marks the epoch whose weights were chosen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -33,9 +35,13 @@ def draw_curves(history: Sequence[Mapping[str, float]], path: Path, *, title: st
                 marker="o",
                 markersize=3,
                 label=label,
+                clip_on=False,  # markers at 0 and 100 stay whole
+                zorder=3,
             )
         right.set_ylabel("F1, %")
         right.set_ylim(0, 100)
-    left.legend(handles=lines, loc="center right", frameon=False)
+    if chosen_epoch:
+        lines.append(left.axvline(chosen_epoch, color="#444444", linewidth=1, linestyle=":", label="chosen epoch"))
+    figure.legend(handles=lines, loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     left.set_title(title, fontsize=10)
     figure.savefig(path, format="png")

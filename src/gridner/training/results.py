@@ -107,7 +107,7 @@ def finish(
     facts["notes"] = {what: count for what, count, _ in notes}
     write_file(task.output / "log.csv", log_of(state.history))
     title = f"{task.config.model.architecture}, seed {facts['seed']}"
-    draw_curves(state.history, task.output / "curves.png", title=title)
+    draw_curves(state.history, task.output / "curves.png", title=title, chosen_epoch=state.best_epoch)
     trained.checkpoint = replace(trained.checkpoint, training=facts)
     trained.card = card_of(trained.checkpoint)
     trained.save_pretrained(task.output)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_right, insort
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from itertools import islice, pairwise
+from itertools import islice
 
 from rich.cells import cell_len
 
@@ -87,22 +87,18 @@ def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
 def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -> list[Line]:
     """Return a block of text in rows of at most `width` columns, each with the lanes of its entities below it.
 
-    An entity keeps its lane in all rows of the block; a bar that goes on in the next row ends in an arrow head.
+    An entity keeps its lane in all rows of the block; a bar that goes on in the next row ends in an arrow head. A label
+    stands after its bar, or before it if there is no room after it.
     """
     labels = [label_of(entity) for entity in entities]
-    room = max(20, width - max((cell_len(label) + 1 for label in labels), default=0))
-    columns = _columns(text, span)
-    chosen = lanes(
-        [
-            (columns[entity.start - span.start], columns[entity.end - span.start] + cell_len(label) + 2)
-            for entity, label in zip(entities, labels, strict=True)
-        ]
-    )
+    columns = columns_of(text, span)
+    rows, leading = _rows_and_leading(text, span, entities, labels, columns, width)
+    chosen = lanes(_extents(span, entities, labels, columns, leading))
     lines: list[Line] = []
     order = sorted(range(len(entities)), key=lambda number: entities[number].start)
     begun = 0
     here: list[int] = []  # entities that reach into the row
-    for row in _rows(text, span, room):
+    for row in rows:
         lines.append((Piece(visible(text[row.start : row.end])),))
         first = columns[row.start - span.start]
         in_row = [column - first for column in columns[row.start - span.start : row.end - span.start + 1]]
@@ -112,78 +108,11 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
         here = [number for number in here if row.start < entities[number].end]
         bars: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
         for number in here:
-            entity = entities[number]
-            start, bar = _bar(entity, row, in_row)
-            drawn = f"{bar} {labels[number]}" if entity.end <= row.end else f"{bar}{ONWARD}"
-            bars[chosen[number]].append((start, drawn, entity.type))
+            start, bar = _bar(entities[number], row, in_row)
+            drawn = _labelled(start, bar, labels[number], number in leading, onward=entities[number].end > row.end)
+            bars[chosen[number]].append((*drawn, entities[number].type))
         lines += [tuple(_lane(bars[lane])) for lane in sorted(bars)]
     return lines
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """The part of an entity in a cell: a fragment (solid) or a gap, and whether the entity begins or ends there."""
-
-    entity: int
-    lane: int
-    solid: bool
-    first: bool
-    last: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Some characters under which all bars are the same."""
-
-    text: str
-    bars: tuple[Bar, ...]
-
-
-def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> Iterator[Cell]:
-    """Yield a block of text in cells, words and spaces apart, each with its bars; a browser breaks the lines.
-
-    The cells' texts make up the block, safe to show. An entity has its lane to itself up to the end of its label.
-    """
-    labels = [label_of(entity) for entity in entities]
-    columns = _columns(text, span)
-
-    def column(place: int) -> int:
-        return columns[min(max(place, span.start), span.end) - span.start]
-
-    chosen = lanes(
-        [
-            (column(entity.start), max(column(entity.end), column(entity.start) + cell_len(label)) + 1)
-            for entity, label in zip(entities, labels, strict=True)
-        ]
-    )
-    cuts = {
-        span.start,
-        span.end,
-        *(place for entity in entities for part in entity.fragments for place in (part.start, part.end)),
-    }
-    cuts |= {place for place in range(span.start + 1, span.end) if text[place].isspace() != text[place - 1].isspace()}
-    order = sorted(range(len(entities)), key=lambda number: entities[number].start)
-    started = 0
-    open_entities: list[int] = []  # entities over the cell, in their order
-    part = [0] * len(entities)  # the first fragment of each that is not behind
-    for start, end in pairwise(sorted(cut for cut in cuts if span.start <= cut <= span.end)):
-        while started < len(order) and entities[order[started]].start <= start:
-            insort(open_entities, order[started])
-            started += 1
-        if any(entities[number].end <= start for number in open_entities):
-            open_entities = [number for number in open_entities if entities[number].end > start]
-        bars = []
-        for number in open_entities:
-            entity = entities[number]
-            while entity.fragments[part[number]].end <= start:
-                part[number] += 1
-            solid = entity.fragments[part[number]].start <= start
-            bars.append(
-                Bar(
-                    entity=number, lane=chosen[number], solid=solid, first=entity.start == start, last=entity.end == end
-                )
-            )
-        yield Cell(visible(text[start:end]), tuple(bars))
 
 
 def colour_of(type: str) -> int:
@@ -221,23 +150,81 @@ def _bar(entity: Entity, row: Fragment, columns: list[int]) -> tuple[int, str]:
     return columns[first - row.start], "".join(bar)
 
 
-def _rows(text: str, span: Fragment, room: int) -> Iterator[Fragment]:
-    """Yield rows of the span of at most `room` columns, broken after white space if possible."""
-    start = span.start
+def _labelled(start: int, bar: str, label: str, leads: bool, *, onward: bool) -> tuple[int, str]:
+    """Where a bar with its label starts in a row, and the two."""
+    if onward:
+        return start, f"{bar}{ONWARD}"
+    return (start - cell_len(label) - 1, f"{label} {bar}") if leads else (start, f"{bar} {label}")
+
+
+def _extents(
+    span: Fragment, entities: Sequence[Entity], labels: Sequence[str], columns: Sequence[int], leading: Collection[int]
+) -> list[tuple[int, int]]:
+    """The columns of the block that each entity needs in its lane, label included."""
+    found = []
+    for number, (entity, label) in enumerate(zip(entities, labels, strict=True)):
+        start, end = columns[entity.start - span.start], columns[entity.end - span.start]
+        room = cell_len(label) + 1
+        found.append((start - room, end + 1) if number in leading else (start, end + room + 1))
+    return found
+
+
+def _rows_and_leading(
+    text: str,
+    span: Fragment,
+    entities: Sequence[Entity],
+    labels: Sequence[str],
+    columns: Sequence[int],
+    width: int,
+) -> tuple[list[Fragment], set[int]]:
+    """The rows of a block, and which entities have their label before their bar.
+
+    A row is as wide as the terminal if the labels of the entities that end in it fit, and else leaves room for them.
+    """
+    longest = max((cell_len(label) + 1 for label in labels), default=0)
+    narrow = max(20, width - longest)
+    limit = narrow + longest
+    ending = sorted(range(len(entities)), key=lambda number: entities[number].end)
+    rows: list[Fragment] = []
+    leading: set[int] = set()
+    ended, start = 0, span.start
     while start < span.end:
-        columns, end, after_space = 0, start, start
-        while end < span.end and (columns := columns + _width(text[end])) <= room:
-            end += 1
-            if text[end - 1].isspace():
-                after_space = end
-        if end < span.end and after_space > start:
-            end = after_space
-        end = max(end, start + 1)
-        yield Fragment(start, end)
-        start = end
+        fits_whole = columns[-1] - columns[start - span.start] <= limit
+        for room in (limit if fits_whole else limit - 1, narrow):  # an arrow head may follow a row that is not the last
+            row = _row(text, Fragment(start, span.end), room)
+            first, ends, leads, fits = columns[start - span.start], ended, set(), True
+            while ends < len(ending) and entities[ending[ends]].end <= row.end:
+                number = ending[ends]
+                ends += 1
+                left = columns[max(entities[number].start, start) - span.start] - first
+                right = max(columns[entities[number].end - span.start] - first, left + 1)
+                if right + 1 + cell_len(labels[number]) > limit:
+                    leads.add(number)
+                    fits &= entities[number].start >= start and left > cell_len(labels[number])
+            if fits:
+                break
+        else:
+            leads = set()
+        rows.append(row)
+        leading |= leads
+        ended, start = ends, row.end
+    return rows, leading
 
 
-def _columns(text: str, row: Fragment) -> list[int]:
+def _row(text: str, rest: Fragment, room: int) -> Fragment:
+    """The beginning of `rest` in at most `room` columns, broken after white space where there is any."""
+    columns, end, after_space = 0, rest.start, rest.start
+    while end < rest.end and (columns := columns + _width(text[end])) <= room:
+        end += 1
+        if text[end - 1].isspace():
+            after_space = end
+    if end < rest.end and after_space > rest.start:
+        end = after_space
+    return Fragment(rest.start, max(end, rest.start + 1))
+
+
+def columns_of(text: str, row: Fragment) -> list[int]:
+    """The column of each character on a terminal, and of the end."""
     columns = [0]
     for character in text[row.start : row.end]:
         columns.append(columns[-1] + _width(character))

@@ -9,7 +9,8 @@ from html import escape
 from importlib.resources import files
 
 from gridner.documents import Document, Entity, Fragment
-from gridner.view.draw import blocks, cells, colour_of, label_of
+from gridner.view.cells import cells
+from gridner.view.draw import blocks, colour_of, label_of
 
 MOST = 200  # sentences that a notebook shows
 
