@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -24,6 +25,6 @@ def test_the_chosen_epoch_is_marked_and_no_marker_is_clipped(tmp_path: Path, mon
     draw_curves(history, tmp_path / "curves.png", title="t", chosen_epoch=2)
     ((left, right),) = (figure.axes for figure in figures)
     marked = [line for line in left.get_lines() if line.get_label() == "chosen epoch"]
-    assert [list(line.get_xdata()) for line in marked] == [[2, 2]]
+    assert [np.asarray(line.get_xdata()).tolist() for line in marked] == [[2, 2]]
     assert [line.get_clip_on() for line in right.get_lines()] == [False, False]
     assert (tmp_path / "curves.png").stat().st_size > 1000
