@@ -1,14 +1,14 @@
-"""What can go wrong, as a tree, and what was left out on the way, as counts.
+"""The errors of gridner, and Notes: counts of what was skipped or changed.
 
     GridnerError
     ├── InvalidError    an object that cannot exist: a fragment past the end, a mention outside its sentence
-    ├── FormatError     a file that is not what its format says
-    ├── OutputError     a place that cannot or must not be written
+    ├── FormatError     a file that breaks the rules of its format
+    ├── OutputError     an output that cannot be written, or must not be overwritten
     │   └── InUseError  a folder that another process writes to
-    ├── MismatchError   gold and predictions that are not about the same texts
-    └── UsageError      a request that makes no sense: an unknown format, an unknown type
+    ├── MismatchError   gold and predictions that differ in their texts
+    └── UsageError      a wrong argument: an unknown format, an unknown type
 
-The message of each is one line: where, what was found, what was expected.
+Each message is one line: where, what was found, what to do.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class InvalidError(GridnerError, ValueError):
 
 
 class FormatError(GridnerError):
-    """A file that is not what its format says."""
+    """A file that breaks the rules of its format."""
 
 
 class OutputError(GridnerError):
-    """A place that cannot or must not be written."""
+    """An output that cannot be written, or must not be overwritten."""
 
 
 class InUseError(OutputError):
@@ -44,11 +44,11 @@ class InUseError(OutputError):
 
 
 class MismatchError(GridnerError):
-    """Gold and predictions that are not about the same texts."""
+    """Gold and predictions that differ in their texts."""
 
 
 class UsageError(GridnerError, ValueError):
-    """A request that makes no sense."""
+    """A wrong argument."""
 
 
 def plural(count: float, noun: str) -> str:
@@ -71,9 +71,9 @@ def first_line(error: BaseException, *, most: int = 160) -> str:
 
 
 class Notes:
-    """Counts of what was skipped, cut, changed or capped, with the places: nothing is dropped in silence.
+    """Counts of what was skipped, cut, changed or capped, with the places.
 
-    The first `keep` places of each kind are kept, all of them are counted.
+    Everything is counted; the first `keep` places of each kind are kept.
     """
 
     def __init__(self, *, keep: int = 1000) -> None:
@@ -82,30 +82,30 @@ class Notes:
         self._places: dict[str, list[str]] = {}
 
     def add(self, what: str, where: str) -> None:
-        """Count one `what`, which happened at `where`."""
+        """Count one more `what`, and remember that it happened at `where`."""
         self._counts[what] = self._counts.get(what, 0) + 1
         places = self._places.setdefault(what, [])
         if len(places) < self._keep:
             places.append(where)
 
     def take(self, what: str, count: int, places: Iterable[str]) -> None:
-        """Count many at once; `places` are the first of theirs."""
+        """Count several at once; `places` are the first places."""
         self._counts[what] = self._counts.get(what, 0) + count
         known = self._places.setdefault(what, [])
         known.extend(islice(places, self._keep - len(known)))
 
     def merge(self, other: Notes) -> None:
-        """Count what another has, too."""
+        """Add the counts and places of other notes."""
         for what, count, places in other:
             self.take(what, count, places)
 
     @property
     def total(self) -> int:
-        """How often anything was counted."""
+        """The sum of all counts."""
         return sum(self._counts.values())
 
     def copy(self) -> Notes:
-        """The same counts and places, to be added to apart."""
+        """Return an independent copy."""
         other = Notes(keep=self._keep)
         other._counts = dict(self._counts)
         other._places = {what: list(places) for what, places in self._places.items()}
@@ -116,7 +116,7 @@ class Notes:
             yield what, count, list(self._places[what])
 
     def places(self, what: str) -> list[str]:
-        """Where `what` happened first."""
+        """Return the first places where `what` happened."""
         return list(self._places.get(what, ()))
 
     def __bool__(self) -> bool:
@@ -128,7 +128,7 @@ class Notes:
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Turn the failing import of a library that an extra of gridner brings into one line that says what to install."""
+    """Turn the failed import of an optional library into an error that names the extra to install."""
     try:
         yield
     except ImportError as error:
@@ -139,6 +139,6 @@ def needs(extra: str) -> Iterator[None]:
 
 
 def need(module: str, extra: str) -> Any:
-    """Import a library that an extra of gridner brings."""
+    """Import an optional library, or raise an error that names the extra to install."""
     with needs(extra):
         return import_module(module)

@@ -1,4 +1,4 @@
-"""Files as the formats read and write them: bounded, UTF-8, one clear line on an error, never half-written."""
+"""Safe reading and writing: bounded size, UTF-8, one-line errors, no half-written files."""
 
 from __future__ import annotations
 
@@ -22,34 +22,34 @@ STANDARD_INPUT = Path("/dev/stdin")
 
 @dataclass(frozen=True)
 class Source:
-    """Where and how to read."""
+    """What to read, and how."""
 
     path: Path
     texts: Path | None = None
-    known_texts: Mapping[str, str] = field(default_factory=dict)  # by id, of documents that may come without
+    known_texts: Mapping[str, str] = field(default_factory=dict)  # by document id, for files without texts
     ids: frozenset[str] | None = None
     except_ids: frozenset[str] = frozenset()
     lenient: bool = False
-    repair: bool = False  # annotations whose text and offsets disagree, as far as that can be done
+    repair: bool = False  # try to repair annotations whose text and offsets disagree
     notes: Notes = field(default_factory=Notes)
-    met: set[str] = field(default_factory=set)  # those of `ids` and `except_ids` that were found
-    seen: set[str] = field(default_factory=set)  # ids that `once` was told
+    met: set[str] = field(default_factory=set)  # ids of `ids` and `except_ids` that were found
+    seen: set[str] = field(default_factory=set)  # ids that `once` has checked
 
     def wants(self, document_id: str) -> bool:
-        """Whether a document of that id is to be read."""
+        """Return whether to read the document with this id."""
         if document_id in self.except_ids or (self.ids is not None and document_id in self.ids):
             self.met.add(document_id)
         return (self.ids is None or document_id in self.ids) and document_id not in self.except_ids
 
     def once(self, document_id: str, where: str) -> None:
-        """An id that a file gives may come once."""
+        """Raise an error if an id comes a second time."""
         if document_id in self.seen:
             raise FormatError(f"{where}: document {document_id} a second time, expected each id once")
         self.seen.add(document_id)
 
     @contextmanager
     def record(self, where: str) -> Iterator[None]:
-        """A part of a file that is skipped if bad and lenient. `where` is its place, for messages that lack one."""
+        """Read a record. If it is bad, raise a FormatError at `where`, or skip and count it if lenient."""
         try:
             yield
         except (FormatError, InvalidError, OSError) as error:
@@ -68,7 +68,7 @@ def _one_line(error: Exception, where: str) -> str:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """A file that cannot be opened or read is a FormatError."""
+    """Turn an OSError into a FormatError."""
     try:
         yield
     except OSError as error:
@@ -90,7 +90,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The whole file, untouched: line ends and a byte-order mark stay."""
+    """Return the whole text, with its line ends and byte-order mark."""
     return _decode(read_bytes(path), str(path))
 
 
@@ -109,19 +109,19 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What the line says. That it is too long or not UTF-8 is an error only here, so that it can be skipped."""
+        """The text of the line. A line that is too long or not UTF-8 raises an error only here, so it can be skipped."""
         if len(self.data) > MAX_BYTES:
             raise FormatError(f"{self.where}: a line longer than {MAX_BYTES:,} bytes, expected at most that")
         return _decode(self.data, self.where)
 
     @property
     def is_blank(self) -> bool:
-        """Whether there is nothing but spaces and tabs."""
+        """Whether the line has only spaces and tabs."""
         return not self.data.strip(b" \t")
 
 
 def read_lines(path: Path, start: Line | None = None) -> Iterator[Line]:
-    """The lines of a file, from `start` on; only a line feed ends a line. A byte-order mark is left off."""
+    """Yield the lines of a file from `start` on, without a byte-order mark. Only a line feed ends a line."""
     with open_bytes(path) as file:
         byte, number = (start.byte, start.number - 1) if start else (0, 0)
         if byte:
@@ -145,18 +145,18 @@ def _decode(data: bytes, where: str) -> str:
 
 
 def is_empty(text: str) -> bool:
-    """Whether there is nothing to read: no character but white space and a byte-order mark."""
+    """Return whether a text has only white space and byte-order marks."""
     return not text.strip().strip("\ufeff")
 
 
 def check_not_empty(text: str, where: str) -> None:
-    """A document without text is an error."""
+    """Raise an error if a document has no text."""
     if is_empty(text):
         raise FormatError(f"{where}: an empty document, expected text")
 
 
 def file_for(folder: Path, document_id: str, suffix: str) -> Path:
-    """The file of a document in a folder, its parents made; an id that would leave the folder is an error."""
+    """Return the file of a document in a folder, and create its parents. An id must not lead out of the folder."""
     parts = document_id.split("/")
     if any(part in ("", ".", "..") or "\\" in part or part.startswith(".") for part in parts):
         raise OutputError(f"document id {document_id!r:.200}: expected a file name inside the folder that is written")
@@ -166,13 +166,13 @@ def file_for(folder: Path, document_id: str, suffix: str) -> Path:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Text as it is, line ends included."""
+    """Write text to a new file, with its line ends as they are."""
     with open(path, "x", encoding="utf-8", newline="") as file:
         file.write(text)
 
 
 def check_output(path: Path, *, folder: bool, force: bool) -> None:
-    """Refuse what must not be overwritten, before any work is done."""
+    """Raise an error if the output must not be overwritten; call it before any work."""
     if os.path.islink(path) and not path.exists():  # noqa: PTH114
         target = os.path.realpath(path)
         if os.path.islink(target):  # noqa: PTH114
@@ -208,7 +208,7 @@ def write_whole(path: Path, make: Callable[[Path], object], *, folder: bool, for
         if folder:
             part.mkdir()
         make(part)
-        check_output(path, folder=folder, force=force)  # somebody else may have written there meanwhile
+        check_output(path, folder=folder, force=force)  # another process may have written there meanwhile
         left: list[str] = []
         if folder and target.exists():
             left = _move_into(part, target)
@@ -230,7 +230,7 @@ def write_whole(path: Path, make: Callable[[Path], object], *, folder: bool, for
 
 
 def _move(part: Path, target: Path) -> None:
-    """Put a file in the place of another, with the mode and, if that is allowed, the owner of the other."""
+    """Move a file over another one, and keep the mode and, if allowed, the owner of that."""
     if target.exists():
         about = target.stat()
         with suppress(OSError):
@@ -240,7 +240,7 @@ def _move(part: Path, target: Path) -> None:
 
 
 def _move_into(part: Path, folder: Path) -> list[str]:
-    """Move the files of `part`; the names of the other files of `folder` are returned."""
+    """Move the files of `part` into `folder`. Return the names of the other files there."""
     names = _names(part)
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

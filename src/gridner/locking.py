@@ -12,13 +12,13 @@ from gridner.errors import InUseError, OutputError
 
 @contextmanager
 def only_process(folder: Path, refusal: str) -> Iterator[None]:
-    """Hold a folder, which is made if it is not there; raise InUseError with `refusal` if another process holds it.
+    """Lock a folder, and create it if needed. If another process holds the lock, raise InUseError with `refusal`.
 
-    The lock ends with the process, whatever ends it. A folder that stays empty is removed.
+    The lock ends with the process, also if it is killed. A folder that stays empty is removed.
     """
     try:
         import fcntl
-    except ImportError:  # not a Unix: there is no such lock
+    except ImportError:  # not a Unix system: there is no such lock
         yield
         return
     while True:

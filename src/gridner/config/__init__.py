@@ -1,4 +1,4 @@
-"""Settings: frozen dataclasses read from TOML. All that is wrong is reported at once, unknown keys with a hint."""
+"""Settings: frozen dataclasses, read from TOML. One error reports all problems, with hints for unknown keys."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from gridner.tagging.tags import TagSet, VoteMode
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Values that a setting may have: from `low` to `high`, both included unless `above` or `below`."""
+    """The allowed values of a setting: from `low` to `high`, both included unless `above` or `below` is set."""
 
     low: float
     high: float = math.inf
-    above: bool = False  # low itself is left out
-    below: bool = False  # high itself is left out
+    above: bool = False  # exclude low itself
+    below: bool = False  # exclude high itself
 
     def __contains__(self, value: float) -> bool:
         return (value > self.low if self.above else value >= self.low) and (
@@ -75,7 +75,7 @@ class ModelConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodingConfig:
-    """From scores to entities; can be changed without training again."""
+    """From scores to entities. These settings can change without retraining."""
 
     links: VoteMode = "T"  # a link holds where both of its tags do (T) or either (L)
     ends: VoteMode = "L"  # likewise head and tail
@@ -146,12 +146,12 @@ class Config:
     distill: DistillConfig = field(default_factory=DistillConfig)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, as a TOML or JSON file has it."""
+        """Return plain data, as in a TOML or JSON file."""
         return dataclasses.asdict(self)
 
 
 def read_config(source: str | Path, settings: Iterable[str] = ()) -> Config:
-    """A configuration from a TOML file, or one that gridner ships by its name, changed by `section.key=value`."""
+    """Read a TOML file or a preset, such as "craft", and apply changes of the form `section.key=value`."""
     path = Path(source)
     shipped = resources.files("gridner.config") / "presets"
     try:
@@ -181,7 +181,7 @@ def with_settings(config: Config, settings: Iterable[str], where: str) -> Config
 
 
 def config_from(data: Mapping[str, Any], where: str) -> Config:
-    """A configuration from plain data. Everything that is wrong is in one message."""
+    """Build a configuration from plain data. One error lists all problems."""
     problems: list[str] = []
     parts = {}
     sections = {part.name: get_type_hints(Config)[part.name] for part in dataclasses.fields(Config)}
@@ -216,7 +216,7 @@ def _section(name: str, kind: Any, values: Mapping[str, Any], problems: list[str
 
 
 def _cast(value: Any, kind: Any) -> Any:
-    """Return the value as its type asks for it, or raise a ValueError that says what is expected."""
+    """Convert a value to its type, or raise a ValueError that says what is expected."""
     if get_origin(kind) is Annotated:
         plain, allowed = get_args(kind)
         number = _cast(value, plain)
@@ -241,7 +241,7 @@ def _cast(value: Any, kind: Any) -> Any:
 
 
 def _impossible(model: ModelConfig, decoding: DecodingConfig, train: TrainConfig) -> list[str]:
-    """Return what is wrong with values that are possible by themselves but not together."""
+    """Return the problems of values that are valid by themselves but not together."""
     w2ner = model.architecture == "w2ner"
     checks = [
         (model.width % 2 == 0, f"model.width is {model.width}, expected an even number"),

@@ -26,7 +26,7 @@ ENUMERATIONS: tuple[Texts, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A mention as the part that others share with it and the part that is its own."""
+    """A mention, split into a part that other mentions share and a part of its own."""
 
     mention: Mention
     shared: Texts
@@ -54,11 +54,11 @@ class Coordinations:
         self._places = [(sentence, splits) for sentence, splits in usable if splits]
 
     def __len__(self) -> int:
-        """How many sentences can be changed."""
+        """Return how many sentences can get a coordination."""
         return len(self._places)
 
     def sample(self, count: int, random: Random) -> list[Sentence]:
-        """So many new sentences; none where the corpus gives nothing to make them from."""
+        """Return `count` new sentences; none if the corpus has no suitable mentions."""
         if not self._places:
             return []
         return [self._make(*random.choice(self._places), random) for _ in range(count)]
@@ -82,7 +82,7 @@ class Coordinations:
 
 
 def _splits(sentence: Sentence, mention: Mention) -> Iterable[_Split]:
-    """The ways to split a mention of several neighbouring words that no other mention touches."""
+    """Yield the ways to split a continuous mention that shares no word with another mention."""
     words = mention.words
     if len(words) < 2 or len(words) != mention.tail - mention.head + 1:
         return
@@ -96,7 +96,7 @@ def _splits(sentence: Sentence, mention: Mention) -> Iterable[_Split]:
 
 
 def _replace(sentence: Sentence, split: _Split, parts: Sequence[Texts]) -> Sentence:
-    """The sentence with the coordination in the place of the mention."""
+    """Return the sentence with the coordination in place of the mention."""
     mention, shared = split.mention, split.shared
     pieces = [*parts, shared] if split.at_end else [shared, *parts]
     spans: list[tuple[int, ...]] = []
@@ -117,7 +117,7 @@ def _replace(sentence: Sentence, split: _Split, parts: Sequence[Texts]) -> Sente
 
 
 def _words(texts: Iterable[str]) -> tuple[Word, ...]:
-    """Words with a space between them."""
+    """Return words with a space between them."""
     words, start = [], 0
     for text in texts:
         words.append(Word(text, start, start + len(text)))

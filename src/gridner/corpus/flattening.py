@@ -1,4 +1,4 @@
-"""Entities for consumers that take contiguous, non-overlapping spans only. What is left out is counted."""
+"""Flatten entities for tools that take only contiguous spans without overlaps. Dropped entities are counted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gridner.text.splitting import tokenize
 
 
 def simplified(document: Document, *, flat: bool, max_gap: int | None, notes: Notes) -> Document:
-    """The document as the options --flat and --max-gap want it."""
+    """Apply the options --flat and --max-gap to a document."""
     if flat:
         return flattened(document, bridge=max_gap or 0, notes=notes)
     return document if max_gap is None else without_wide_gaps(document, most=max_gap, notes=notes)
 
 
 def without_wide_gaps(document: Document, *, most: int, notes: Notes) -> Document:
-    """The document without the entities that have a gap of more than `most` words."""
+    """Return the document without entities that have a gap of more than `most` words."""
     kept = []
     for entity in document.entities:
         if _has_wider_gap(document.text, entity, most):
@@ -30,9 +30,10 @@ def without_wide_gaps(document: Document, *, most: int, notes: Notes) -> Documen
 
 
 def flattened(document: Document, *, bridge: int, notes: Notes) -> Document:
-    """The document with contiguous entities that do not overlap, the best first (then the longest, the earliest).
+    """Return the document with contiguous entities that do not overlap.
 
-    A discontinuous entity whose gaps have at most `bridge` words covers them; others are left out.
+    Of two that overlap, the one with the higher score stays, then the longer, then the earlier one. A discontinuous
+    entity is widened over gaps of at most `bridge` words; with a wider gap it is dropped.
     """
     spans = []
     for entity in document.entities:
@@ -54,7 +55,7 @@ def flattened(document: Document, *, bridge: int, notes: Notes) -> Document:
 
 
 def _has_wider_gap(text: str, entity: Entity, most: int) -> bool:
-    """Whether a gap of the entity has more than `most` words. No more of them are looked at than are needed."""
+    """Return whether a gap of the entity has more than `most` words."""
     return any(
         next(islice(tokenize(text, a.end, b.start), most, None), None) is not None
         for a, b in pairwise(entity.fragments)

@@ -26,14 +26,14 @@ BEFORE, AFTER = 4, 2  # the most words before and after the gap
 
 
 class Match(NamedTuple):
-    """These words of a sentence are a name of this type."""
+    """A known name of a type at these words of a sentence."""
 
     type: str
     words: tuple[int, ...]
 
 
 class Lexicon:
-    """Names by type. They are compared word by word, in small letters, without the plural's s at the end."""
+    """Names by type. They are compared word by word, in lower case, without a plural s at the end."""
 
     def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
         self._types: dict[str, list[str]] = {}
@@ -74,7 +74,7 @@ class Lexicon:
         return tuple(sorted({type for types in self._types.values() for type in types}))
 
     def find(self, words: Sequence[str]) -> list[Match]:
-        """The names in a sentence, those without a gap first.
+        """Return the names in a sentence, first those without a gap.
 
         A name within a longer one of its type does not count; one with a gap, if that has one too.
         """
@@ -103,7 +103,7 @@ class Lexicon:
                             yield Match(type, (*range(start, stop), *range(again, end)))
 
     def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
-        """What suits a corpus: names of its types, but for those that it mostly leaves unmarked. Others are counted."""
+        """Return the names that fit a corpus: of its types, and mostly annotated where they occur. Count the others."""
         types = {mention.type for sentence in sentences for mention in sentence.mentions}
         marked: Counter[tuple[str, str]] = Counter()
         unmarked: Counter[str] = Counter()
@@ -128,7 +128,7 @@ class Lexicon:
         return Lexicon(kept)
 
     def about(self) -> dict[str, object]:
-        """Counts and a hash: what a model card may say."""
+        """Return counts and a hash, for the model card."""
         counts = Counter(type for types in self._types.values() for type in types)
         return {
             "names": {type: counts[type] for type in self.types},
@@ -136,12 +136,12 @@ class Lexicon:
         }
 
     def to_text(self) -> str:
-        """A line for each name: the type, a tab and the words as they are compared."""
+        """Return one line per name: the type, a tab and the normalized words."""
         return "".join(f"{type}\t{' '.join(words)}\n" for type, words in self)
 
     @classmethod
     def from_text(cls, text: str, *, where: str) -> Lexicon:
-        """From what `to_text` gave."""
+        """Read the output of `to_text`."""
         lexicon = cls()
         lines = [line.partition("\t") for line in text.split("\n")[:-1]]
         if not all(key for _, _, key in lines):
@@ -151,7 +151,7 @@ class Lexicon:
 
 
 def names_of(sentences: Iterable[Sentence]) -> Lexicon:
-    """The names of the mentions of a corpus that have no gap."""
+    """Return the names of the continuous mentions of a corpus."""
     return Lexicon(
         (mention.type, [sentence.words[word].text for word in mention.words])
         for sentence in sentences
@@ -161,7 +161,7 @@ def names_of(sentences: Iterable[Sentence]) -> Lexicon:
 
 
 def read_lexicon(path: str | Path) -> Lexicon:
-    """A file of lines with a type, a tab and a name; blank lines and those that begin with # are left out."""
+    """Read a TSV gazetteer: TYPE<tab>name per line. Blank lines and lines that begin with # are skipped."""
     names = []
     with reading(Path(path)):
         for line in read_lines(Path(path)):
@@ -191,7 +191,7 @@ def _singular(word: str) -> str:
 
 
 def _longest(matches: Iterable[Match]) -> list[Match]:
-    """Without those within others of their type; each once."""
+    """Return distinct matches, without those inside a longer match of the same type."""
     found = list(dict.fromkeys(matches))
     sets = [(one.type, frozenset(one.words)) for one in found]
     return [

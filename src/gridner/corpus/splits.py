@@ -1,4 +1,4 @@
-"""A corpus and its parts, train, dev and test: documents with their sentences and mentions."""
+"""A corpus and its parts (train, dev, test): documents with their sentences and mentions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gridner.text.sentences import Sentence, align
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Documents, aligned."""
+    """Documents with their sentences and mentions."""
 
     documents: tuple[Document, ...]
     sentences: tuple[Sentence, ...]
@@ -28,7 +28,7 @@ class Part:
         return tuple(sorted(found | set(self.also_annotated)))
 
     def about(self) -> dict[str, object]:
-        """Counts and a hash, without any text: what a model card may say."""
+        """Return counts and a hash, without any text, for the model card."""
         digest = hashlib.sha256()
         for document in sorted(self.documents, key=lambda document: document.id):
             digest.update(json.dumps(to_json(document), sort_keys=True).encode())
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """What a model learns from and is scored on. The types of train are those that the corpus marks."""
+    """A corpus to train and score on. The types in train are those that the corpus annotates."""
 
     name: str
     train: Part
@@ -57,10 +57,10 @@ class Corpus:
 
 
 def part_of(documents: Iterable[Document], *, notes: Notes, name: str) -> Part:
-    """Documents with their sentences and mentions. Entities that words or sentences cut are counted.
+    """Split documents into sentences and mentions. Entities that cannot become mentions are counted.
 
-    Those of train (or "train-" and the name of a corpus) are in the order of their ids, so that a training does not
-    depend on how they came.
+    Training documents (`name` is "train" or begins with "train-") are sorted by id, so that training does not depend
+    on the order of the files.
     """
     train = name.partition("-")[0] == "train"
     documents = sorted(documents, key=lambda document: document.id) if train else documents

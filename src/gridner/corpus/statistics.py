@@ -1,4 +1,4 @@
-"""What a corpus is made of: Table 1 of the paper and more, with the oracle score."""
+"""Statistics of a corpus: Table 1 of the paper and more, with the oracle score."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PAPER = {
 
 @dataclass(slots=True)
 class Statistics:
-    """Counts over a corpus. Entities are counted once a document, however often they are annotated."""
+    """Counts over a corpus. An entity counts once per document, even if it is annotated several times."""
 
     documents: int = 0
     characters: int = 0
@@ -65,11 +65,11 @@ class Statistics:
 
     @property
     def sentences(self) -> int:
-        """How many sentences there are."""
+        """The number of sentences."""
         return self.sentence_words.total()
 
     def add(self, document: Document, notes: Notes) -> None:
-        """Count one document. What cannot become a mention is listed in `notes`."""
+        """Count one document. Entities that cannot become mentions go to `notes`."""
         aligned = align(document)
         sentences = aligned.sentences
         self.documents += 1
@@ -104,7 +104,7 @@ class Statistics:
                     self.gaps[max(0, min(after) - max(before) - 1)] += 1
 
     def to_json(self) -> dict[str, Any]:
-        """The counts as plain data."""
+        """Return the counts as plain data."""
         score = self.oracle.score()
         return {
             "documents": self.documents,
@@ -138,7 +138,7 @@ def statistics(documents: Iterable[Document], notes: Notes | None = None) -> Sta
 
 
 def summary(counts: Counter[int]) -> dict[str, float]:
-    """Mean, median, 95th percentile and maximum of a distribution; empty without values."""
+    """Return mean, median, 95th percentile and maximum of a distribution; empty without values."""
     total = counts.total()
     if not total:
         return {}
@@ -156,5 +156,5 @@ def summary(counts: Counter[int]) -> dict[str, float]:
 
 
 def percent(part: int, whole: int) -> float:
-    """A share in percent; 0 of nothing is 0."""
+    """Return a share in percent; 0 if the whole is 0."""
     return 100 * part / whole if whole else 0.0
