@@ -109,7 +109,7 @@ class Line(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text of the line. A line that is too long or not UTF-8 raises an error only here, so it can be skipped."""
+        """The text of the line. A line that is too long or not UTF-8 raises only here, so it can be skipped."""
         if len(self.data) > MAX_BYTES:
             raise FormatError(f"{self.where}: a line longer than {MAX_BYTES:,} bytes, expected at most that")
         return _decode(self.data, self.where)
