@@ -276,7 +276,7 @@ def test_a_directory_given_for_a_file_format(run: Run, tmp_path: Path, format: s
 @pytest.mark.parametrize(
     ("format", "said"),
     [
-        ("brat", r"in\.jsonl: expected a folder, a \.txt or an \.ann file"),
+        ("brat", r"in\.jsonl: not a brat file, expected a folder, a \.txt or an \.ann file"),
         ("share", r"in\.jsonl:1: document .* has no text"),
     ],
 )
