@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from gridner import Document, Entity, load, read
 from gridner.documents import extent
-from gridner.inference.loading import SHIPPED
+from gridner.inference.installed import find_model
 from measure import machine, table
 
 LOWEST = 0.02
@@ -91,7 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=Path)
     parser.add_argument("picture", type=Path)
-    parser.add_argument("--model", type=Path, default=SHIPPED)
+    parser.add_argument("--model", type=Path, default=find_model())
     parser.add_argument("--format", default="auto")
     options = parser.parse_args()
     default = load(options.model).decoding.threshold

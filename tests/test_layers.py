@@ -32,7 +32,8 @@ INSIDE = {
     "model": "trained build portable toe language_model * dropout",
     "view": "report_file report html cells terminal *",
     "inference": "candidate_oracle selection prediction_files parallel tune_model tuning part_evaluation loading "
-    "model_card model_info recognizer cached_engine onnx_engine checkpoint engine about *",
+    "combined model_card model_info recognizer base_recognizer cached_engine onnx_engine installed checkpoint "
+    "engine about *",
     "corpus": "held_out * splits",
     "config": "*",
     "formats": "__init__ suggestions brat_preannotation share biocjson * knowtator _support",

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from gridner import GridnerError, read, write
 from gridner.cli import app
-from gridner.inference.loading import SHIPPED
+from gridner.inference.installed import find_model
 from gridner.model.trained import TrainedModel
 from gridner.training import TrainingTask, train_once
 from support.small import TEXTS, documents, part, tiny_config
@@ -151,6 +151,6 @@ def test_a_mistake_is_one_line(arguments: tuple[str, ...], said: str, tmp_path: 
 
 def test_an_exported_model_cannot_learn(tmp_path: Path) -> None:
     write(documents(), tmp_path / "gold")
-    done = gridner("learn", "--from", tmp_path / "gold", "--model", SHIPPED, "--output", tmp_path / "new")
+    done = gridner("learn", "--from", tmp_path / "gold", "--model", find_model(), "--output", tmp_path / "new")
     assert done.returncode == 2
     assert "an exported model cannot be trained; give the folder that gridner train wrote" in done.stderr

@@ -30,8 +30,8 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "corpus"
 
 
-def expected(model: Path, **settings: object) -> list[Document]:
-    return list(load(model, **settings).pipe(documents()))  # type: ignore[arg-type]
+def expected(model: Path, **settings: Any) -> list[Document]:
+    return list(load(model, **settings).pipe(documents()))
 
 
 def lines(done: subprocess.CompletedProcess[str]) -> list[dict[str, object]]:
@@ -291,3 +291,23 @@ def test_a_model_is_described(exported: Path, tmp_path: Path) -> None:
     done = gridner("describe", model, tmp_path / "about.toml")
     assert done.returncode == 2
     assert "about.toml: type 'Cell', expected those of the model: Drug, Sign" in done.stderr
+
+
+def test_several_models_are_used_together(exported: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(exported, tmp_path / "other")
+    (found,) = lines(gridner("predict", "Pain in left arm.", "--model", exported, "--model", other, "--json"))
+    entities: Any = found["entities"]
+    assert entities
+    assert all(entity["meta"] == {"models": [exported.name, "other"]} for entity in entities)
+    assert "one of them twice" in refused("Pain.", "--model", exported, "--model", exported)
+    assert "expected a folder with gridner.json or an installed model: craft" in refused("Pain.", "--model", "crafty")
+
+
+def test_installed_models_are_listed() -> None:
+    (model,) = json.loads(gridner("models", "--json").stdout)
+    assert (model["name"], model["default"], model["license"]) == ("craft", True, "Apache-2.0")
+    assert model["bytes"] > 10**7
+    assert model["test F1"]["all"] > 70
+    plain = gridner("models").stdout
+    assert plain.startswith("craft (default): ")
+    assert "  Disease: a disease (MONDO), such as “type 2 diabetes”\n" in plain

@@ -10,10 +10,11 @@ import pytest
 import gridner
 from gridner.documents import Document
 from gridner.inference.checkpoint import read_checkpoint
-from gridner.inference.loading import SHIPPED
+from gridner.inference.installed import find_model
 from gridner.inference.recognizer import Recognizer
 from support.small import documents
 
+SHIPPED = find_model()
 MOST = 35_000_000  # bytes
 TEXTS = [
     "Loss of rod and cone photoreceptors was seen in the mutant retina.",

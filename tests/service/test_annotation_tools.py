@@ -28,7 +28,7 @@ def client(recognizer: Recognizer) -> Iterator[httpx.Client]:
     service = Service(
         recognizer=recognizer,
         name="tiny",
-        about={"fingerprint": "0123456789abcdef"},
+        about={"tiny": {"fingerprint": "0123456789abcdef"}},
         limits=Limits(texts=5, characters=2000, seconds=30),
     )
     with running(service) as address, httpx.Client(base_url=address) as client:

@@ -12,8 +12,8 @@ import pytest
 
 from gridner.documents import Document
 from gridner.errors import Notes
+from gridner.inference.base_recognizer import BaseRecognizer
 from gridner.inference.parallel import PredictionTask
-from gridner.inference.recognizer import Recognizer
 from support.small import TEXTS
 
 
@@ -43,7 +43,7 @@ class Deadly(PredictionTask):
 
     def predict(
         self,
-        recognizer: Recognizer,
+        recognizer: BaseRecognizer,
         documents: Iterable[Document],
         *,
         notes: Notes,

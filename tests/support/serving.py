@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gridner.config import DecodingConfig
-from gridner.inference.recognizer import Recognizer, SentenceRequest
+from gridner.inference.base_recognizer import SentenceRequest
+from gridner.inference.recognizer import Recognizer
 from gridner.service.app import Service
 from gridner.service.server import create_server
 from gridner.tagging.tags import TagScheme

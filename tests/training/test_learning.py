@@ -7,7 +7,7 @@ import pytest
 
 from gridner import Document, Entity, Fragment, Notes, UsageError
 from gridner.inference.checkpoint import read_checkpoint
-from gridner.inference.loading import SHIPPED
+from gridner.inference.installed import find_model
 from gridner.model.trained import TrainedModel
 from gridner.training import TrainingTask, learn, train_once
 from gridner.training.learning import replace_model
@@ -96,7 +96,7 @@ def test_the_threshold_of_a_calibrated_model_is_not_taken_for_a_raw_one(model: P
 
 def test_what_cannot_be_learned_is_one_line(model: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="an exported model cannot be trained; give the folder that gridner train"):
-        learn(documents(), model=SHIPPED, output=tmp_path / "new")
+        learn(documents(), model=find_model(), output=tmp_path / "new")
     with pytest.raises(UsageError, match="no entities in 0 annotated documents"):
         learn([], model=model, output=tmp_path / "new")
     with pytest.raises(UsageError, match="no entities of Drug, which the corrections have"):

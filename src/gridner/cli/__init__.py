@@ -18,6 +18,7 @@ from gridner.cli import (
     export,
     info,
     learn,
+    models,
     next_texts,
     predict,
     pretrain,
@@ -55,6 +56,7 @@ app.command("experiment")(experiment.experiment)
 app.command("export")(export.export)
 app.command("serve")(serve.serve)
 app.command("info")(info.info)
+app.command("models")(models.models)
 app.command("describe")(describe.describe)
 
 

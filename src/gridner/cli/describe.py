@@ -29,9 +29,10 @@ def describe(
     from gridner.files import write_text, write_whole
     from gridner.inference.about import ModelAbout, read_about
     from gridner.inference.checkpoint import CARD, read_checkpoint, write_about
+    from gridner.inference.installed import find_model
     from gridner.inference.model_card import described
 
-    checkpoint, _ = read_checkpoint(model)
+    checkpoint, _ = read_checkpoint(find_model(model) if about is None else model)
     if about is None:
         old = checkpoint.about
         print(ModelAbout(old.description, old.language, old.license, checkpoint.described_types).to_toml(), end="")

@@ -19,7 +19,7 @@ PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transform
 def info(
     model: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL]", help="Model folder (default: the model that comes with gridner)."),
+        typer.Argument(metavar="[MODEL]", help="Installed model or model folder (default: the default model)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -69,8 +69,8 @@ def _to_text(value: Any) -> str:
 
 
 def _describe(model: Path | None) -> dict[str, Any]:
-    from gridner.inference.loading import SHIPPED
+    from gridner.inference.installed import find_model
     from gridner.inference.model_info import describe_model
 
-    facts = describe_model(SHIPPED if model is None else model)
+    facts = describe_model(find_model(model))
     return {"folder": str(model) if model else "the one that comes with gridner", **facts}

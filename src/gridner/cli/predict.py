@@ -15,7 +15,7 @@ from gridner.cli.predict_ray import is_table, predict_rest_on_ray, write_table_o
 from gridner.cli.printing import print_json_line, print_notes
 from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import READABLE_FORMATS, WRITABLE_FORMATS, ReadingOptions, reading_options, type_names
-from gridner.cli.shared_options import FlatOption, LexiconOption, MaxGapOption, ModelOption, limit_to_cores
+from gridner.cli.shared_options import FlatOption, LexiconOption, MaxGapOption, ModelsOption, limit_to_cores
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 
@@ -39,7 +39,7 @@ def predict(
         typer.Argument(metavar="TEXT|FILE", help="A text, or files and folders, or - for standard input."),
     ] = None,
     source: Annotated[str | None, typer.Option("--input", "-i", help="File or folder to read.")] = None,
-    model: ModelOption = None,
+    model: ModelsOption = None,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[
         str,
@@ -113,7 +113,7 @@ def predict(
     )
 
     task = PredictionTask(
-        model=model,
+        model=tuple(model) if model else None,
         lexicon=lexicon,
         threshold=threshold,
         types=tuple(type_names(types)) if types is not None else None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gridner.cli.shared_options import LexiconOption, ModelOption
+from gridner.cli.shared_options import LexiconOption, ModelsOption
 from gridner.errors import UsageError, needs
 
 TOKEN = "GRIDNER_TOKEN"  # noqa: S105
@@ -16,7 +16,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def serve(
-    model: ModelOption = None,
+    model: ModelsOption = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
@@ -48,6 +48,8 @@ def serve(
 
         gridner serve --model model --port 9000
 
+        gridner serve --model craft --model model
+
         GRIDNER_TOKEN=secret gridner serve --host 0.0.0.0 --name ner.example.org
 
         curl -s localhost:8000/v1/recognize -H 'Content-Type: application/json' -d '{"text": "rod and cone cells"}'
@@ -55,7 +57,8 @@ def serve(
     """
     with needs("serve"):
         from gridner.service.server import run
-    from gridner.inference.loading import SHIPPED, load
+    from gridner.inference.installed import find_models
+    from gridner.inference.loading import load
     from gridner.inference.model_info import describe_model
     from gridner.service.app import Service
     from gridner.service.limits import Limits
@@ -64,12 +67,13 @@ def serve(
     token = os.environ.get(TOKEN)
     if token is not None and not token.strip():
         raise UsageError(f"{TOKEN} is empty, expected a token; set one or unset the variable")
+    folders = find_models(model or None)
     listening = _listen(host, port)
     local = _is_loopback(listening)
     service = Service(
-        recognizer=load(model, threads=threads, lexicon=lexicon),
-        name=(model or SHIPPED).resolve().name,
-        about=describe_model(model or SHIPPED),
+        recognizer=load(model or None, threads=threads, lexicon=lexicon),
+        name=next(iter(folders)),
+        about={name: describe_model(folder) for name, folder in folders.items()},
         limits=limits,
         token=token.strip() if token else None,
         hosts=frozenset([*LOOPBACK, host.lower(), *(one.lower() for one in name or ())]) if local or name else (),
@@ -78,7 +82,7 @@ def serve(
     )
     at = f"[{host}]" if ":" in host else host
     said = (
-        f"gridner is at http://{at}:{listening.getsockname()[1]} and finds {', '.join(service.recognizer.scheme.types)}"
+        f"gridner is at http://{at}:{listening.getsockname()[1]} and finds {', '.join(service.recognizer.types)}"
     )
     typer.echo(f"{said}; Ctrl-C stops it", err=True)
     if not local and token is None:

@@ -11,7 +11,13 @@ from gridner.errors import plural
 from gridner.inference.cores import usable_cores
 
 ModelOption = Annotated[
-    Path | None, typer.Option("--model", "-m", help="Model folder (default: the model that comes with gridner).")
+    Path | None, typer.Option("--model", "-m", help="An installed model (see gridner models) or a model folder.")
+]
+ModelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model", "-m", help="An installed model (see gridner models) or a model folder; several if repeated."
+    ),
 ]
 LexiconOption = Annotated[
     str | None,

@@ -2,46 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from gridner.config import DecodingConfig, config_from
 from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import UsageError
 from gridner.inference.checkpoint import read_checkpoint
+from gridner.inference.combined import CombinedRecognizer
 from gridner.inference.cores import at_most_cores
+from gridner.inference.installed import Model, Models, find_models
 from gridner.inference.onnx_engine import OnnxEngine
 from gridner.inference.recognizer import Recognizer
 
-SHIPPED = Path(__file__).parents[1] / "models" / "craft"
+
+@overload
+def load(
+    model: Model | None = None, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
+) -> Recognizer: ...
+
+
+@overload
+def load(
+    model: Models, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
+) -> Recognizer | CombinedRecognizer: ...
 
 
 def load(
-    model: str | Path | None = None, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
-) -> Recognizer:
-    """Load a model. Keyword arguments such as `threshold=0.3` replace its decoding settings.
+    model: Models = None, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
+) -> Recognizer | CombinedRecognizer:
+    """Load a model: the name of an installed one, a folder, or a list of them. None is the default model.
 
-    Without a folder, gridner loads its own model: cells, biological processes and diseases in English. `lexicon` is a
-    TSV gazetteer, `TYPE<tab>name` per line, that is added to the names of the model; "none" disables both. `threads` is
-    at most the number of cores. A setting that makes no sense raises UsageError.
+    Keyword arguments such as `threshold=0.3` replace the decoding settings. `lexicon` is a TSV gazetteer,
+    `TYPE<tab>name` per line, that is added to the names of the model; "none" disables both. `threads` is at most the
+    number of cores. A setting that makes no sense raises UsageError.
+
+    Several models give the union of their entities, and each entity says in `meta["models"]` which of them found it.
     """
-    folder = SHIPPED if model is None else Path(model)
+    loaded = {name: _load_one(folder, threads, decoding) for name, folder in find_models(model).items()}
+    if lexicon == "none":
+        for recognizer in loaded.values():
+            recognizer.lexicon = Lexicon()
+    elif lexicon is not None:
+        _add_names(lexicon, loaded.values())
+    return next(iter(loaded.values())) if len(loaded) == 1 else CombinedRecognizer(loaded)
+
+
+def _load_one(folder: Path, threads: int | None, decoding: Mapping[str, Any]) -> Recognizer:
     checkpoint, tokenizer = read_checkpoint(folder)
     settings = _with_changes(checkpoint.config.decoding, decoding)
     threads = None if threads is None else at_most_cores(threads, "threads")
     if checkpoint.exported:
         engine = OnnxEngine(folder, threads=threads)
-        recognizer = Recognizer.from_checkpoint(checkpoint, engine=engine, tokenizer=tokenizer, decoding=settings)
-    else:
-        recognizer = _load_on_torch(folder, threads, settings)
-    if lexicon == "none":
-        recognizer.lexicon = Lexicon()
-    elif lexicon is not None:
-        recognizer.lexicon |= _matching_lexicon(lexicon, recognizer)
-    return recognizer
+        return Recognizer.from_checkpoint(checkpoint, engine=engine, tokenizer=tokenizer, decoding=settings)
+    return _load_on_torch(folder, threads, settings)
 
 
 def _load_on_torch(folder: Path, threads: int | None, settings: DecodingConfig) -> Recognizer:
@@ -60,19 +77,20 @@ def _load_on_torch(folder: Path, threads: int | None, settings: DecodingConfig) 
     return model.recognizer(**asdict(settings))
 
 
-def _matching_lexicon(path: str | Path, recognizer: Recognizer) -> Lexicon:
-    """Return the names in a file, which must be of the model's types."""
-    lexicon = read_lexicon(path)
-    if unknown := sorted(set(lexicon.types) - set(recognizer.scheme.types)):
-        raise UsageError(
-            f"{path}: names of {', '.join(unknown)}, expected those of {', '.join(recognizer.scheme.types)}"
-        )
-    if not recognizer.decoding.name_bonus:
-        raise UsageError(
-            f"{path}: the model's decoding.name_bonus is 0, so names change nothing; "
-            "choose a bonus with gridner tune --lexicon"
-        )
-    return lexicon
+def _add_names(path: str | Path, recognizers: Collection[Recognizer]) -> None:
+    """Add the names in a file to the gazetteers of the models that have their types. Other types are an error."""
+    names = read_lexicon(path)
+    known = tuple(dict.fromkeys(type for recognizer in recognizers for type in recognizer.types))
+    if unknown := sorted(set(names.types) - set(known)):
+        raise UsageError(f"{path}: names of {', '.join(unknown)}, expected those of {', '.join(known)}")
+    for recognizer in recognizers:
+        own = Lexicon((type, name) for type, name in names if type in recognizer.types)
+        if own and not recognizer.decoding.name_bonus:
+            raise UsageError(
+                f"{path}: the model's decoding.name_bonus is 0, so names change nothing; "
+                "choose a bonus with gridner tune --lexicon"
+            )
+        recognizer.lexicon |= own
 
 
 def _with_changes(settings: DecodingConfig, changes: Mapping[str, Any]) -> DecodingConfig:

@@ -28,16 +28,17 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "pieces at most": checkpoint.max_pieces,
         "model": settings["model"],
         "decoding": settings["decoding"],
-        "dev F1": _dev_f1(training.get("scores", {})),
+        "dev F1": _f1("dev", training.get("scores", {})),
+        "test F1": _f1("test", training.get("scores", {})),
     }
 
 
-def _dev_f1(scores: Mapping[str, Any]) -> dict[str, float]:
-    """Return the F1 of all and of discontinuous entities on dev, by corpus if there are several."""
+def _f1(kind: str, scores: Mapping[str, Any]) -> dict[str, float]:
+    """Return the F1 of all and of discontinuous entities on dev or test, by corpus if there are several."""
     f1 = {}
     for part, score in scores.items():
-        kind, _, corpus = part.partition("-")
-        for name in ("all", "discontinuous") if kind == "dev" else ():
+        kind_of_part, _, corpus = part.partition("-")
+        for name in ("all", "discontinuous") if kind_of_part == kind else ():
             if name in score["exact"]:
                 f1[f"{corpus} {name}".strip()] = round(100 * score["exact"][name]["f1"], 2)
     return f1

@@ -15,17 +15,17 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
-from pathlib import Path
 from typing import Any
 
 from gridner.corpus.flattening import simplified
 from gridner.documents import Document
 from gridner.errors import GridnerError, Notes, UsageError
 from gridner.inference.about import TypeAbout
+from gridner.inference.base_recognizer import BaseRecognizer
 from gridner.inference.checkpoint import read_types
 from gridner.inference.cores import at_most_cores, usable_cores
-from gridner.inference.loading import SHIPPED, load
-from gridner.inference.recognizer import Recognizer
+from gridner.inference.installed import Models, find_models
+from gridner.inference.loading import load
 
 CHUNK_CHARACTERS = 50_000  # of the documents that a process gets at a time
 MAX_DEATHS = 3  # of processes in a row, before giving up
@@ -35,7 +35,7 @@ MAX_DEATHS = 3  # of processes in a row, before giving up
 class PredictionTask:
     """A model and the entities that are wanted from it. It can be sent to other processes."""
 
-    model: Path | None = None
+    model: Models = None
     lexicon: str | None = None
     threshold: float | None = None
     types: tuple[str, ...] | None = None
@@ -43,22 +43,23 @@ class PredictionTask:
     max_gap: int | None = None
     threads: int | None = None
 
-    def load(self) -> Recognizer:
+    def load(self) -> BaseRecognizer:
         """Load the recognizer. A type that it does not know is an error."""
         settings: dict[str, Any] = {} if self.threshold is None else {"threshold": self.threshold}
         recognizer = load(self.model, threads=self.threads, lexicon=self.lexicon, **settings)
-        known = recognizer.scheme.types
+        known = recognizer.types
         for name in sorted(set(self.types or ()) - set(known)):
             raise UsageError(f"--types {name}, expected those that the model finds: {', '.join(known)}")
         return recognizer
 
     def types_looked_for(self) -> list[TypeAbout]:
         """Return the types that can be found, with what they mean."""
-        return [one for one in read_types(self.model or SHIPPED) if self.types is None or one.name in self.types]
+        found = {one.name: one for folder in find_models(self.model).values() for one in read_types(folder)}
+        return [one for name, one in found.items() if self.types is None or name in self.types]
 
     def predict(
         self,
-        recognizer: Recognizer,
+        recognizer: BaseRecognizer,
         documents: Iterable[Document],
         *,
         notes: Notes,
@@ -141,7 +142,7 @@ def _pool(task: PredictionTask, workers: int) -> ProcessPoolExecutor:
 
 _Predicted = tuple[list[Document], Notes, int]  # documents, notes, number of sentences
 _task: PredictionTask
-_recognizer: Recognizer | GridnerError  # an error of the model is raised with the first documents
+_recognizer: BaseRecognizer | GridnerError  # an error of the model is raised with the first documents
 
 
 def _start(task: PredictionTask) -> None:

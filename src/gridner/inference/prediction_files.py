@@ -18,7 +18,7 @@ from gridner.formats import check_write, write
 from gridner.formats._support.folders import files_under
 from gridner.formats.brat_preannotation import add_predictions
 from gridner.inference.checkpoint import MANIFEST
-from gridner.inference.loading import SHIPPED
+from gridner.inference.installed import find_models
 from gridner.inference.parallel import PredictionTask, predict_in_processes
 from gridner.inference.resumable import PartialPredictions
 from gridner.locking import only_process
@@ -127,7 +127,8 @@ def add_to_brat_folder(
 def task_identity(task: PredictionTask) -> dict[str, Any]:
     """Return what must not change when a run resumes: settings, and hashes of the model and the gazetteer."""
     settings = dataclasses.asdict(replace(task, threads=None, model=None, lexicon=None))
-    hashes = {"model": _hash((task.model or SHIPPED) / MANIFEST)}  # which has the hashes of the model's other files
+    manifests = [folder / MANIFEST for folder in find_models(task.model).values()]  # with the hashes of other files
+    hashes: dict[str, str | None] = {"model": ", ".join(str(_hash(manifest)) for manifest in manifests)}
     if task.lexicon is not None:
         hashes["lexicon"] = task.lexicon if task.lexicon == "none" else _hash(Path(task.lexicon))
     return {**settings, **hashes, "gridner": version("gridner")}

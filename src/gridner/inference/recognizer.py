@@ -10,18 +10,16 @@ mention → entity                         gridner.text
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gridner.config import DecodingConfig
 from gridner.corpus.gazetteer import Lexicon
-from gridner.documents import Document, Entity
-from gridner.errors import Notes, UsageError
+from gridner.errors import Notes
+from gridner.inference.base_recognizer import BaseRecognizer, SentenceRequest
 from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.engine import Engine, score_sentences
@@ -29,18 +27,7 @@ from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.tagging.decoding import Decoded, decode
 from gridner.tagging.tags import GazetteerName, Relations, TagScheme, probabilities, shift_threshold, with_name_bonus
 from gridner.tagging.windows import merge_mentions
-from gridner.text.sentences import Mention, Sentence, entity_of, renumber, stream_sentences
-
-SENTENCES_PER_BATCH = 512  # that are read, sorted by length and batched
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceRequest:
-    """A sentence, the score that its mentions must exceed (None: the model's), and where to count what is cut."""
-
-    sentence: Sentence
-    threshold: float | None = None
-    notes: Notes = field(default_factory=Notes)
+from gridner.text.sentences import Mention, Sentence, renumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +62,7 @@ class ScoredWindow:
 
 
 @dataclass(slots=True, kw_only=True)
-class Recognizer:
+class Recognizer(BaseRecognizer):
     """Finds entities in text. The result for a text does not depend on the other texts of its batch."""
 
     engine: Engine
@@ -107,54 +94,15 @@ class Recognizer:
             lexicon=checkpoint.lexicon,
         )
 
-    def __call__(self, text: str) -> Document:
-        """Return a text as a document with its entities."""
-        return next(self.pipe([Document("text", text)]))
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that can be found."""
+        return self.scheme.types
 
-    def pipe(
-        self,
-        documents: Iterable[Document | str],
-        *,
-        batch_size: int = SENTENCES_PER_BATCH,
-        notes: Notes | None = None,
-        each: Callable[[], None] = lambda: None,
-    ) -> Iterator[Document]:
-        """Yield the documents with the entities that are found, in order. Entities that they have are replaced.
-
-        Plain texts are accepted; their ids are their numbers, from 1. `batch_size` sentences at a time are read, sorted
-        by length and given to the network. `each` is called after each sentence.
-        """
-        pending: deque[_PendingDocument] = deque()
-
-        def sentences() -> Iterator[Sentence]:
-            for document in as_documents(documents):
-                pending.append(_PendingDocument(document))
-                unread = pending[-1].sentences
-                for sentence in stream_sentences(document):
-                    unread.append(sentence)
-                    yield sentence
-
-        for mentions in self.mentions(sentences(), batch_size=batch_size, notes=notes):
-            while not pending[0].sentences:
-                yield pending.popleft().finished()
-            sentence = pending[0].sentences.popleft()
-            pending[0].entities += [entity_of(sentence, mention) for mention in mentions]
-            each()
-        for document in pending:
-            yield document.finished()
-
-    def mentions(
-        self, sentences: Iterable[Sentence], *, batch_size: int = SENTENCES_PER_BATCH, notes: Notes | None = None
-    ) -> Iterator[list[Mention]]:
-        """Yield the mentions of each sentence, in text order within a window."""
-        if batch_size < 1:
-            raise UsageError(f"batch_size is {batch_size}, expected at least 1")
-        notes = Notes() if notes is None else notes
-        unread = iter(sentences)
-        while batch := list(islice(unread, batch_size)):
-            requests = [SentenceRequest(sentence, notes=notes) for sentence in batch]
-            mentions = dict(finished for finished in self.recognize(requests) if finished is not None)
-            yield from (mentions[number] for number in range(len(batch)))
+    @property
+    def threshold(self) -> float:
+        """The score that an entity must exceed, unless a request has a threshold of its own."""
+        return self.decoding.threshold
 
     def recognize(self, requests: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
         """Yield after each window the number of the sentence that it completes, with its mentions, or None.
@@ -236,25 +184,3 @@ class Recognizer:
         """Return the mentions of a sentence from those of its windows, with calibrated scores."""
         mentions = merge_mentions(sorted(windows, key=lambda window: window[0].start))
         return [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in mentions]
-
-
-@dataclass(slots=True)
-class _PendingDocument:
-    """A document, its sentences that are not finished yet, and the entities of those that are."""
-
-    document: Document
-    sentences: deque[Sentence] = field(default_factory=deque)
-    entities: list[Entity] = field(default_factory=list)
-
-    def finished(self) -> Document:
-        return replace(self.document, entities=tuple(self.entities))
-
-
-def as_documents(texts: Iterable[Document | str]) -> Iterator[Document]:
-    """Yield documents unchanged, and texts as documents whose id is their number, from 1."""
-    if isinstance(texts, Document | str):
-        raise UsageError("one text, expected a list of texts or documents; call the recognizer itself for one")
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, Document | str):
-            raise UsageError(f"item {number} is {text!r:.40}, expected a text or a Document")
-        yield Document(str(number), text) if isinstance(text, str) else text

@@ -15,7 +15,8 @@ from gridner.errors import Notes, UsageError
 from gridner.files import check_output, write_text, write_whole
 from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
-from gridner.inference.loading import SHIPPED, load
+from gridner.inference.installed import find_model
+from gridner.inference.loading import load
 from gridner.inference.model_card import card_of, kind_of
 from gridner.inference.part_evaluation import AnnotatedPart, evaluate_part, predict_part, predictions_jsonl
 from gridner.inference.recognizer import Recognizer
@@ -52,7 +53,7 @@ def tune_model(
     `ignore_missing_types`, types that the documents do not annotate do not count as wrong. The output folder also gets
     the predictions, `dev.jsonl`.
     """
-    output, folder = Path(output), SHIPPED if model is None else Path(model)
+    output, folder = Path(output), find_model(model)
     notes = Notes() if notes is None else notes
     check_output(output, folder=True, force=force)
     if output.exists() and output.samefile(folder):

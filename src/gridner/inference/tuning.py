@@ -14,10 +14,11 @@ from gridner.config import DecodingConfig
 from gridner.corpus.splits import Part
 from gridner.documents import Document, Entity, Fragment, extent
 from gridner.errors import Notes, plural
+from gridner.inference.base_recognizer import SENTENCES_PER_BATCH
 from gridner.inference.calibration import Calibration, fit_calibration, reliability_table
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.part_evaluation import AnnotatedPart, predict_part
-from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, ScoredWindow
+from gridner.inference.recognizer import Recognizer, ScoredWindow
 from gridner.tagging.decoding import decode
 from gridner.tagging.tags import Relations, with_name_bonus
 from gridner.tagging.windows import owning_window

@@ -19,9 +19,10 @@ from typing import Any
 
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError, needs
+from gridner.inference.base_recognizer import SENTENCES_PER_BATCH, BaseRecognizer
 from gridner.inference.checkpoint import ATTRIBUTION, CARD, EXPORTED, MANIFEST, NAMES, TOKENIZER, WEIGHTS
-from gridner.inference.loading import SHIPPED, load
-from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer
+from gridner.inference.installed import find_models
+from gridner.inference.loading import load
 from gridner.integrations.spacy_docs import NAME, Whose, document_of, entities_of, put
 
 with needs("spacy"):
@@ -41,7 +42,7 @@ Handler = Callable[[str, Any, list[Doc], Exception], Any]
 class Settings:
     """The settings of the component, from its config."""
 
-    model: str | None = None  # a folder; None: the model that comes with gridner
+    model: str | list[str] | None = None  # installed models or folders; None: the default model
     threshold: float | None = None  # score that an entity must exceed; None: the model's own
     types: list[str] | None = None  # entity types to find; None: all
     lexicon: str | None = None  # a file of names beside the model's own; "none": no names at all
@@ -70,7 +71,7 @@ class Settings:
 def make(
     nlp: Language,  # noqa: ARG001
     name: str,
-    model: str | None,
+    model: str | list[str] | None,
     threshold: float | None,
     types: list[str] | None,
     lexicon: str | None,
@@ -100,7 +101,7 @@ class Component:
         self.notes = Notes()
         self._model = self.settings.model
         self._lexicon = self.settings.lexicon
-        self._loaded: tuple[int, Recognizer] | None = None
+        self._loaded: tuple[int, BaseRecognizer] | None = None
         self._handler: Handler = raise_error
         self._docs = 0
 
@@ -108,12 +109,12 @@ class Component:
         return {**self.__dict__, "_loaded": None}
 
     @property
-    def recognizer(self) -> Recognizer:
+    def recognizer(self) -> BaseRecognizer:
         """The recognizer of this process."""
         if self._loaded is None or self._loaded[0] != os.getpid():
             own = {} if self.settings.threshold is None else {"threshold": self.settings.threshold}
             recognizer = load(self._model, threads=self.settings.threads, lexicon=self._lexicon, **own)
-            known = recognizer.scheme.types
+            known = recognizer.types
             for type in sorted(set(self.settings.types or ()) - set(known)):
                 raise UsageError(f"gridner: type {type}, expected those that the model finds: {', '.join(known)}")
             self._loaded = os.getpid(), recognizer
@@ -152,7 +153,7 @@ class Component:
             else:
                 yield from (doc for doc, _ in asked)
 
-    def _one_by_one(self, recognizer: Recognizer, asked: Sequence[tuple[Doc, Document]]) -> Iterator[Doc]:
+    def _one_by_one(self, recognizer: BaseRecognizer, asked: Sequence[tuple[Doc, Document]]) -> Iterator[Doc]:
         for doc, document in asked:
             try:
                 self._answer(recognizer, [(doc, document)])
@@ -166,7 +167,7 @@ class Component:
         settings = self.settings
         return document_of(doc, f"doc {self._docs}", tokens=settings.tokens, sentences=settings.sentences)
 
-    def _answer(self, recognizer: Recognizer, asked: Sequence[tuple[Doc, Document]]) -> None:
+    def _answer(self, recognizer: BaseRecognizer, asked: Sequence[tuple[Doc, Document]]) -> None:
         """Find the entities and put them into the docs: into all of them, or none."""
         wanted, notes = self.settings.types, Notes()
         documents = [document for _, document in asked]
@@ -236,7 +237,13 @@ class Component:
         """Return the files that a copy of the component needs, by their names in its folder."""
         if MODEL in exclude:
             return {}
-        model = SHIPPED if self._model is None else Path(self._model)
+        models = find_models(self._model)
+        if len(models) > 1:
+            raise UsageError(
+                f"gridner: {len(models)} models, but a pipeline can be saved with one; exclude {MODEL!r} and "
+                "install the models where the pipeline is loaded"
+            )
+        (model,) = models.values()
         if not (model / MANIFEST).is_file():
             raise FormatError(f"{model}: not a gridner model, expected a folder with {MANIFEST}")
         files = {f"{MODEL}/{name}": model / name for name in MODEL_FILES if (model / name).is_file()}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 from gridner.inference.about import TypeAbout
+from gridner.inference.base_recognizer import BaseRecognizer
+from gridner.inference.combined import CombinedRecognizer
 from gridner.inference.recognizer import Recognizer
 from gridner.service import brat, label_studio, operations, page, recognition, schema
 from gridner.service.error_handlers import add_error_handlers
@@ -27,11 +29,11 @@ PATHS = ("/", recognition.PATH, *operations.PATHS, *page.POST_PATHS, *TOOL_PATHS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """The model and the settings of a service."""
+    """The models and the settings of a service."""
 
-    recognizer: Recognizer
-    name: str = "model"
-    about: dict[str, Any] = field(default_factory=dict)
+    recognizer: BaseRecognizer
+    name: str = "model"  # of the model, if there is one
+    about: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # from `describe_model`, by name of the model
     limits: Limits = field(default_factory=Limits)
     token: str | None = None
     hosts: Collection[str] = ()  # host names that it answers to; any if empty
@@ -40,13 +42,21 @@ class Service:
 
     @property
     def version(self) -> str:
-        """The model's name, and a part of its fingerprint: other weights or settings have another version."""
-        return "-".join(filter(None, (self.name, self.about.get("fingerprint", "")[:8])))
+        """Names of models with a part of their fingerprints: other weights or settings have another version."""
+        prints = {name: self.about.get(name, {}).get("fingerprint", "")[:8] for name in self.models}
+        return "+".join("-".join(filter(None, item)) for item in prints.items())
+
+    @property
+    def models(self) -> Mapping[str, Recognizer]:
+        """The recognizer of each model by name."""
+        if isinstance(self.recognizer, CombinedRecognizer):
+            return self.recognizer.models
+        return {self.name: cast(Recognizer, self.recognizer)}
 
 
 def create_app(service: Service) -> FastAPI:
     """Return the application, for any ASGI server."""
-    runtime = Runtime(service.recognizer, service.limits)
+    runtime = Runtime(service.recognizer, service.models, service.limits)
     app = FastAPI(
         title="gridner",
         summary="Discontinuous named-entity recognition",
@@ -59,13 +69,13 @@ def create_app(service: Service) -> FastAPI:
     )
     add_error_handlers(app)
     recognition.add_recognition(app, runtime)
-    operations.add_operations(app, runtime, _model(service))
+    operations.add_operations(app, runtime, [_model(service, name) for name in service.models])
     page.add_page(app, runtime)
     brat.add_brat(app, runtime)
     label_studio.add_label_studio(app, runtime, service.version)
     describe(
         app,
-        service.recognizer.scheme.types,
+        service.recognizer.types,
         service.limits,
         needs_token=service.token is not None,
         open_paths=operations.HEALTH_PATHS,
@@ -103,18 +113,18 @@ def _middleware(service: Service, runtime: Runtime) -> list[Middleware]:
     return [monitor, cors, guard] if service.origins else [monitor, guard]
 
 
-def _model(service: Service) -> schema.Model:
-    """Return what `GET /v1/models` says of the model."""
-    recognizer, about = service.recognizer, service.about
+def _model(service: Service, name: str) -> schema.Model:
+    """Return what `GET /v1/models` says of a model."""
+    recognizer, about = service.models[name], service.about.get(name, {})
     return schema.Model(
-        name=service.name,
+        name=name,
         description=about.get("description", ""),
         language=about.get("language", ""),
         license=about.get("license", ""),
         engine=about.get("engine", "unknown"),
-        types=about.get("types") or [asdict(TypeAbout(name)) for name in recognizer.scheme.types],
+        types=about.get("types") or [asdict(TypeAbout(type)) for type in recognizer.types],
         names=len(recognizer.lexicon),
-        threshold=recognizer.decoding.threshold,
+        threshold=recognizer.threshold,
         written_by=about.get("written by", f"gridner {version('gridner')}"),
         dev_f1=about.get("dev F1", {}),
         settings={key: about[key] for key in ("model", "decoding") if key in about},

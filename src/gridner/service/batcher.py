@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.inference.batches import WORD_COST
-from gridner.inference.recognizer import Recognizer
+from gridner.inference.base_recognizer import BaseRecognizer
 from gridner.service.jobs import Job, JobSentence, SharedBatch
 from gridner.service.limits import Limits
 from gridner.service.metrics import Metrics
@@ -33,7 +33,7 @@ SPEED_DECAY = 0.9  # weight of earlier turns in the measured speed
 class Batcher:
     """Runs one recognizer in a thread, for all requests."""
 
-    def __init__(self, recognizer: Recognizer, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, recognizer: BaseRecognizer, limits: Limits, metrics: Metrics) -> None:
         self.recognizer, self.limits, self.metrics = recognizer, limits, metrics
         self._changed = threading.Condition()
         self._arrived: list[Job] = []
@@ -66,10 +66,15 @@ class Batcher:
         return max(1, min(60, math.ceil(half)))
 
     async def recognize(
-        self, documents: Sequence[Document], *, threshold: float | None = None, notes: Notes | None = None
+        self,
+        documents: Sequence[Document],
+        *,
+        threshold: float | None = None,
+        notes: Notes | None = None,
+        models: frozenset[str] | None = None,
     ) -> list[Document]:
         """Return the documents with their entities. If the caller is cancelled, drop the request."""
-        job = Job(documents, threshold, Notes() if notes is None else notes)
+        job = Job(documents, threshold, Notes() if notes is None else notes, models)
         with self._changed:
             if not self.alive:
                 raise BusyError("the service is starting or stopping", 1)

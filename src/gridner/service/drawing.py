@@ -20,6 +20,7 @@ from gridner.formats._support.lost_information import note_losses
 from gridner.formats.brat import ann_text, configuration, empty_names, parse_ann
 from gridner.formats.jsonl import from_json, line_of, to_json
 from gridner.formats.parquet import rows, spreadsheet_text
+from gridner.inference.base_recognizer import BaseRecognizer
 from gridner.inference.recognizer import Recognizer
 from gridner.service.limits import Limits
 from gridner.service.requests import json_bytes, notes_json
@@ -49,7 +50,7 @@ def annotated_document(name: str, text: str, ann: str, limits: Limits, notes: No
     return document
 
 
-def drawing_json(document: Document, recognizer: Recognizer, limits: Limits, notes: Notes) -> Steps[bytes]:
+def drawing_json(document: Document, recognizer: BaseRecognizer, limits: Limits, notes: Notes) -> Steps[bytes]:
     """Return what the page draws: a document with its entities, and the model's types and threshold."""
     yield
     document = _drawable(document, limits, notes)
@@ -59,8 +60,8 @@ def drawing_json(document: Document, recognizer: Recognizer, limits: Limits, not
     return json_bytes(
         {
             "document": item,
-            "types": list(recognizer.scheme.types),
-            "threshold": recognizer.decoding.threshold,
+            "types": list(recognizer.types),
+            "threshold": recognizer.threshold,
             "notes": notes_json(notes),
         }
     )

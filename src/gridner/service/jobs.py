@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from gridner.documents import Document, Entity
 from gridner.errors import Notes
-from gridner.inference.recognizer import Recognizer, SentenceRequest
+from gridner.inference.base_recognizer import BaseRecognizer, SentenceRequest
 from gridner.text.sentences import Mention, Sentence, entity_of, stream_sentences
 
 LONG_REQUEST = 2000  # characters; a request with more gives way to others
@@ -22,6 +22,7 @@ class Job:
     documents: Sequence[Document]
     threshold: float | None
     notes: Notes = field(default_factory=Notes)
+    models: frozenset[str] | None = None  # names of the models to use; None: all
     answer: Future[list[Document]] = field(default_factory=Future)
     unread: int = 0  # characters that are not processed yet
     long: bool = False
@@ -78,11 +79,11 @@ JobSentence = tuple[Job, int, Sentence]
 class SharedBatch:
     """Sentences of one or several requests that go through the network together."""
 
-    def __init__(self, recognizer: Recognizer, taken: Sequence[JobSentence]) -> None:
+    def __init__(self, recognizer: BaseRecognizer, taken: Sequence[JobSentence]) -> None:
         self.sentences = taken
         self.unanswered = dict(enumerate(taken))
         self.seconds = 0.0  # of computation
-        asked = [SentenceRequest(sentence, job.threshold, job.notes) for job, _, sentence in taken]
+        asked = [SentenceRequest(sentence, job.threshold, job.notes, job.models) for job, _, sentence in taken]
         self._windows = recognizer.recognize(asked) if asked else iter(())
 
     def __next__(self) -> tuple[JobSentence, list[Mention]] | None:
@@ -104,7 +105,7 @@ class SharedBatch:
         """Return the requests whose sentences these are."""
         return list({id(job): job for job, _, _ in self.sentences}.values())
 
-    def split_by_job(self, recognizer: Recognizer) -> list[SharedBatch]:
+    def split_by_job(self, recognizer: BaseRecognizer) -> list[SharedBatch]:
         """Return the rest of the batch as a batch per request."""
         left = list(self.unanswered.values())
         return [SharedBatch(recognizer, [one for one in left if one[0] is job]) for job in self.jobs()]

@@ -89,7 +89,7 @@ class TaskTexts:
 
 def add_label_studio(app: FastAPI, runtime: Runtime, version: str) -> None:
     """Let a service be an ML backend. `version` tells Label Studio when suggestions are out of date."""
-    types, limits = runtime.recognizer.scheme.types, runtime.limits
+    types, limits = runtime.recognizer.types, runtime.limits
 
     @app.get("/health", include_in_schema=False)
     async def health() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What operators need: the model that is served, health, readiness and metrics."""
+"""What operators need: the models that are served, health, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ HEALTH_PATHS = ("/healthz", "/readyz")  # answered for any host name and without
 PATHS = ("/v1/models", *HEALTH_PATHS, "/metrics", "/openapi.json")
 
 
-def add_operations(app: FastAPI, runtime: Runtime, model: schema.Model) -> None:
+def add_operations(app: FastAPI, runtime: Runtime, served: list[schema.Model]) -> None:
     """Add the endpoints for operators."""
 
     @app.get("/v1/models", tags=["recognize"], responses={401: PROBLEMS[401]})
     async def models() -> schema.Models:
-        """Return the model: the types that it finds, its settings and its scores."""
-        return schema.Models(models=[model])
+        """Return the models: the types that they find, their settings and their scores."""
+        return schema.Models(models=served)
 
     @app.get("/healthz", tags=["operation"])
     async def healthz() -> schema.Status:

@@ -18,7 +18,7 @@ from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.files import check_not_empty
 from gridner.service.drawing import annotated_document, drawing_json, file_to_save, grids_json
-from gridner.service.requests import check_length, wait_for_result
+from gridner.service.requests import check_length, requested_models, wait_for_result
 from gridner.service.runtime import Runtime
 from gridner.service.schema import Strict, UnicodeText
 from gridner.view.html import asset
@@ -40,6 +40,7 @@ class DrawRequest(Strict):
     text: UnicodeText
     id: UnicodeText = Field("text", min_length=1, max_length=256)
     ann: UnicodeText | None = None
+    model: str | None = None  # a name; None: all models
 
 
 class GridRequest(Strict):
@@ -47,6 +48,7 @@ class GridRequest(Strict):
 
     text: UnicodeText
     at: int = Field(ge=0)
+    model: str | None = None  # a name; None: the first model
 
 
 class SaveRequest(Strict):
@@ -77,18 +79,21 @@ def add_page(app: FastAPI, runtime: Runtime) -> None:
         return Response(await wait_for_result(_drawn(asked), request, queue), media_type="application/json")
 
     async def _drawn(asked: DrawRequest) -> bytes:
-        notes = Notes()
+        notes, models = Notes(), requested_models(asked.model, runtime.models)
         if asked.ann is not None:
             document = await worker.run(annotated_document(asked.id, asked.text, asked.ann, limits, notes))
         else:
             plain = [Document(asked.id, asked.text)]
-            (document,) = await batcher.recognize(plain, threshold=LOWEST_SCORE, notes=notes)
-        return await worker.run(drawing_json(document, runtime.recognizer, limits, notes))
+            (document,) = await batcher.recognize(plain, threshold=LOWEST_SCORE, notes=notes, models=models)
+        recognizer = runtime.recognizer if asked.model is None else runtime.models[asked.model]
+        return await worker.run(drawing_json(document, recognizer, limits, notes))
 
     @app.post("/page/grid", include_in_schema=False)
     async def grid(asked: GridRequest, request: Request) -> Response:
         check_length("text", asked.text, limits)
-        work = worker.run(grids_json(asked.text, asked.at, runtime.recognizer))
+        requested_models(asked.model, runtime.models)
+        name = next(iter(runtime.models)) if asked.model is None else asked.model
+        work = worker.run(grids_json(asked.text, asked.at, runtime.models[name]))
         return Response(await wait_for_result(work, request, queue), media_type="application/json")
 
     @app.post("/page/save", include_in_schema=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from bisect import bisect_left
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ from gridner.documents import Document
 from gridner.errors import Notes, UsageError, plural
 from gridner.files import check_not_empty
 from gridner.formats.jsonl import to_json
+from gridner.inference.base_recognizer import BaseRecognizer
 from gridner.inference.recognizer import Recognizer
 from gridner.service import schema
 from gridner.service.limits import Limits
@@ -47,13 +48,23 @@ def check_length(name: str, text: str, limits: Limits) -> None:
         )
 
 
-def requested_types(types: Sequence[str] | None, recognizer: Recognizer) -> frozenset[str]:
+def requested_types(types: Sequence[str] | None, recognizer: BaseRecognizer) -> frozenset[str]:
     """Return the types that a request asks for; all types if it names none. An unknown type is an error."""
-    known = recognizer.scheme.types
+    known = recognizer.types
     for name in types or ():
         if name not in known:
             raise UsageError(f"type {name!r:.80}, expected those that the model finds: {', '.join(known)}")
     return frozenset(known if types is None else types)
+
+
+def requested_models(names: str | Sequence[str] | None, models: Mapping[str, Recognizer]) -> frozenset[str] | None:
+    """Return the models that a request asks for; None if it names none. An unknown model is an error."""
+    if names is None:
+        return None
+    wanted = frozenset([names] if isinstance(names, str) else names)
+    for name in sorted(wanted - models.keys()):
+        raise UsageError(f"model {name!r:.80}, expected those of the service: {', '.join(models)}")
+    return wanted
 
 
 async def wait_for_result(work: Coroutine[Any, Any, Found], request: Request, queue: Queue) -> Found:

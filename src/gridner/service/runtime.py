@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
+from gridner.inference.base_recognizer import BaseRecognizer
 from gridner.inference.recognizer import Recognizer
 from gridner.service.batcher import Batcher
 from gridner.service.limits import Limits
@@ -19,8 +20,8 @@ from gridner.service.worker import Worker
 class Runtime:
     """The batcher runs the network, the worker computes everything else; the queue bounds what both accept."""
 
-    def __init__(self, recognizer: Recognizer, limits: Limits) -> None:
-        self.recognizer, self.limits = recognizer, limits
+    def __init__(self, recognizer: BaseRecognizer, models: Mapping[str, Recognizer], limits: Limits) -> None:
+        self.recognizer, self.models, self.limits = recognizer, models, limits
         self.metrics = Metrics()
         self.batcher = Batcher(recognizer, limits, self.metrics)
         self.worker = Worker()

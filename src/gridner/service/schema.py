@@ -62,6 +62,9 @@ class RecognizeRequest(Strict):
     ] = Field([], description="Several texts, each alone or with an id.", min_length=1)
     threshold: float | None = Field(None, ge=0, le=1, description="Minimum score of an entity (default: the model's).")
     types: list[str] | None = Field(None, min_length=1, description="Entity types to return (default: all).")
+    model: str | Annotated[list[str], Field(min_length=1)] | None = Field(
+        None, description="Name or names of the models to use (default: all models of the service)."
+    )
     offsets: Literal["code-points", "utf-16"] = Field(
         "code-points", description="What fragments count: code points (Python), or UTF-16 units (JavaScript, Java)."
     )
@@ -86,6 +89,7 @@ class Entity(BaseModel):
     type: str
     fragments: list[PAIR] = Field(min_length=1, description="Start and end of each fragment, in text order.")
     score: float = Field(ge=0, le=1, description="Calibrated probability that the entity is correct.")
+    meta: dict[str, Any] = Field({}, description="If there are several models: `models`, which found the entity.")
 
 
 class Document(BaseModel):

@@ -33,11 +33,12 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Words of a sentence that name something, by strictly increasing index. `score` is not compared."""
+    """Words of a sentence that name something, by strictly increasing index. `score` and `models` are not compared."""
 
     type: str
     words: tuple[int, ...]
     score: float | None = field(default=None, compare=False)
+    models: tuple[str, ...] = field(default=(), compare=False)  # that found it, where several are combined
 
     def __post_init__(self) -> None:
         check_type(self.type)
@@ -201,7 +202,8 @@ def fragments_of(sentence: Sentence, words: Iterable[int]) -> tuple[Fragment, ..
 
 def entity_of(sentence: Sentence, mention: Mention) -> Entity:
     """Return a mention as an entity of the document."""
-    return Entity(mention.type, fragments_of(sentence, mention.words), mention.score)
+    meta = {"models": list(mention.models)} if mention.models else {}
+    return Entity(mention.type, fragments_of(sentence, mention.words), mention.score, meta=meta)
 
 
 def _crosses_sentences(sentences: Sequence[Sentence], starts: Sequence[int], fragments: Sequence[Fragment]) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gridner.inference.recognizer import SENTENCES_PER_BATCH, Recognizer, ScoredWindow
+from gridner.inference.base_recognizer import SENTENCES_PER_BATCH
+from gridner.inference.recognizer import Recognizer, ScoredWindow
 from gridner.text.sentences import Sentence
 
 LEAST = 0.02  # probability of a tag that is shown
