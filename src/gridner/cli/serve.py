@@ -81,9 +81,7 @@ def serve(
         access_log=access_log,
     )
     at = f"[{host}]" if ":" in host else host
-    said = (
-        f"gridner is at http://{at}:{listening.getsockname()[1]} and finds {', '.join(service.recognizer.types)}"
-    )
+    said = f"gridner is at http://{at}:{listening.getsockname()[1]} and finds {', '.join(service.recognizer.types)}"
     typer.echo(f"{said}; Ctrl-C stops it", err=True)
     if not local and token is None:
         typer.echo(f"note: whoever reaches {host} can ask it; {TOKEN} in the environment sets a token", err=True)

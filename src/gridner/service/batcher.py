@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 from gridner.documents import Document
 from gridner.errors import Notes
-from gridner.inference.batches import WORD_COST
 from gridner.inference.base_recognizer import BaseRecognizer
+from gridner.inference.batches import WORD_COST
 from gridner.service.jobs import Job, JobSentence, SharedBatch
 from gridner.service.limits import Limits
 from gridner.service.metrics import Metrics
