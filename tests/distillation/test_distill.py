@@ -16,7 +16,7 @@ import torch
 import gridner
 from gridner.cli import main
 from gridner.config import Config, config_from
-from gridner.corpus.splits import Part, part_of
+from gridner.corpus.splits import Corpus, Part, part_of
 from gridner.distillation.answer_file import AnswerInfo
 from gridner.errors import Notes, UsageError
 from gridner.formats import write
@@ -77,6 +77,33 @@ def test_a_stopped_student_resumes_to_identical_weights(tmp_path: Path, architec
     card = (tmp_path / "whole" / "README.md").read_text(encoding="utf-8")
     assert "## Teachers" in card
     assert "each step had 3 of 5 unlabelled sentences" in card
+
+
+@pytest.mark.parametrize("architecture", ["candidates", "w2ner"])
+def test_a_student_of_several_corpora_learns_all_groups_from_teachers_of_the_same(
+    tmp_path: Path, architecture: str
+) -> None:
+    file = answers(tmp_path / "answers.jsonl", [teacher(tmp_path / "teacher", "groups")])
+    config = student_config(architecture)
+    several = replace(
+        student_task(tmp_path / "student", file, config), name="a", dev=None, more=(Corpus("b", part(), None, None),)
+    )
+    scheme = several.scheme
+    assert [group.types for group in scheme.groups] == [("Drug", "Sign"), ("Sign",)]
+    start = fresh(config, scheme, typed().sentences, seed=1, notes=Notes())
+    soft = Unlabelled(
+        AnswerInfo.read(file), scheme=scheme, pieces=start.pieces, config=config, seed=1, notes=Notes()
+    ).step(0)
+    loss = Objective(config, scheme, start.pieces)(start.model, soft, torch.device("cpu"))
+    loss.backward()  # type: ignore[no-untyped-call]
+    head = start.model.candidates
+    if head is not None:
+        assert head.out.bias.grad is not None
+        assert (head.out.bias.grad != 0).all()
+    assert torch.isfinite(loss)
+    train_once(several)
+    with pytest.raises(UsageError, match="types by corpus a, b, which differ from those of the training corpus"):
+        train_once(replace(several, output=tmp_path / "other", more=()))
 
 
 def test_answers_change_what_is_learned_and_are_part_of_a_runs_identity(tmp_path: Path) -> None:

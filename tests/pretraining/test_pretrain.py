@@ -1,6 +1,10 @@
+import hashlib
 import json
+import os
+import re
+import signal
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +44,6 @@ class StopAt:
     def step(self, state: State, steps: int, loss: float) -> None:
         self.losses.append(loss)
         if state.step == self.step_number:
-            import os
-            import signal
-
             os.kill(os.getpid(), signal.SIGTERM)
 
     def look(self, state: State, steps: int) -> None: ...
@@ -80,6 +81,51 @@ def test_a_stopped_run_resumes_to_identical_weights(tmp_path: Path, stop: int, d
     assert all(torch.equal(one[name], other[name]) for name in one)
     before = json.loads((tmp_path / "out" / "pretraining.json").read_text())["history"]
     assert [row["perplexity"] for row in before] == [row["perplexity"] for row in facts["history"]]
+
+
+class Killed(BaseException):
+    """Ends a run at once, as a kill does."""
+
+
+class KillAt(StopAt):
+    """Ends the run after a step, without a word."""
+
+    def step(self, state: State, steps: int, loss: float) -> None:
+        self.losses.append(loss)
+        if state.step == self.step_number:
+            raise Killed
+
+
+@pytest.mark.parametrize(("minutes", "resumed_at"), [(0.0, 6), (100.0, 0)])
+def test_a_killed_run_resumes_from_its_last_snapshot_to_identical_weights(
+    tmp_path: Path, minutes: float, resumed_at: int
+) -> None:
+    pretrain(task(tmp_path))
+    again = task(tmp_path, "again", snapshot_minutes=minutes)
+    with pytest.raises(Killed):
+        pretrain(again, watcher=KillAt(7))
+    rest = StopAt()
+    pretrain(again, watcher=rest, resume=True)
+    assert rest.starts == [resumed_at]
+    one, other = weights(tmp_path / "out"), weights(tmp_path / "again")
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_card_has_hashes_licences_and_perplexities_and_no_text(tmp_path: Path) -> None:
+    one = replace(task(tmp_path), licences=["notes: CC BY 4.0"], command="gridner pretrain …")
+    facts = pretrain(one)
+    folder = tmp_path / "out"
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    first, last = facts["history"][0]["perplexity"], facts["history"][-1]["perplexity"]
+    assert f"{first:.2f} before, {last:.2f} after" in card
+    assert "- notes: CC BY 4.0" in card
+    assert hashlib.sha256((tmp_path / "text.txt").read_bytes()).hexdigest()[:16] in card
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "log.csv").read_text().startswith("step,rows,perplexity,seconds")
+    words = set((tmp_path / "text.txt").read_text().split()) - {"name"}  # which is a key, too
+    for name in ("README.md", "pretraining.json", "log.csv"):
+        assert not words & set(re.findall(r"\w+", (folder / name).read_text(encoding="utf-8")))
+    assert not (folder / "snapshot").exists()
 
 
 def test_new_pieces_are_the_frequent_cut_words_and_start_as_the_mean_of_their_pieces(tmp_path: Path) -> None:

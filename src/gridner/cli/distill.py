@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,7 +18,7 @@ from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import SettingsOption
 from gridner.cli.train_corpora import corpus_paths
-from gridner.cli.train_progress import TrainingProgress
+from gridner.cli.train_progress import SECONDS_BETWEEN_LINES, TrainingProgress
 from gridner.cli.train_scores import print_run_notes, print_scores
 from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
 from gridner.corpus.held_out import DEV_SHARE
@@ -205,9 +208,26 @@ def ask(
     names = ", ".join(source.path.name for source in sources)
     typer.echo(f"asking {plural(len(teachers), 'teacher')} about {names}", err=True)
     header = header_of(loaded.scheme, least=least, share=share, text=about, teachers=loaded.fingerprints)
-    with sentence_progress("teachers") as each:
-        collect_answers(path, header, chosen_share(sentences(), share), loaded, notes=notes, each=each)
+    with sentence_progress("teachers") as each, _lines_without_terminal(each) as count:
+        collect_answers(path, header, chosen_share(sentences(), share), loaded, notes=notes, each=count)
     print_notes(notes)
+
+
+@contextmanager
+def _lines_without_terminal(each: Callable[[], None]) -> Iterator[Callable[[], None]]:
+    """Print a line now and then if there is no terminal that shows the progress."""
+    start = said = time.monotonic()
+    done = 0
+
+    def count() -> None:
+        nonlocal done, said
+        each()
+        done += 1
+        if not sys.stderr.isatty() and time.monotonic() - said > SECONDS_BETWEEN_LINES:
+            said = time.monotonic()
+            typer.echo(f"teachers: {done:,} sentences, {done / (said - start):,.0f}/s", err=True)
+
+    yield count
 
 
 def _move(teachers: Teachers, device: str) -> None:

@@ -70,6 +70,7 @@ def train(
     init: str | Path | None = None,
     lexicon: Lexicon | str | Path | None = None,
     own_names: bool = False,
+    answers: str | Path | None = None,
     resume: bool = False,
     notes: Notes | None = None,
 ) -> TrainingResult:
@@ -77,8 +78,8 @@ def train(
 
     `config` is a preset such as "craft", a TOML file or a `Config`. The best epoch on `dev` is kept: documents, or the
     share of the training documents to hold out. With several `seeds` or with `folds`, each run has a folder in
-    `output`. `init` is a model to start from, and `lexicon` a gazetteer to save with the model. `resume` continues an
-    interrupted training.
+    `output`. `init` is a model to start from, and `lexicon` a gazetteer to save with the model. `answers` is a file of
+    `gridner distill --only-answers` to learn from as well. `resume` continues an interrupted training.
     """
     notes = Notes() if notes is None else notes
     settings = config if isinstance(config, Config) else read_config(config)
@@ -101,6 +102,7 @@ def train(
         init=None if init is None else Path(init),
         lexicon=lexicon if isinstance(lexicon, Lexicon) else read_lexicon(lexicon) if lexicon else Lexicon(),
         own_names=own_names,
+        answers=None if answers is None else Path(answers),
         resume=resume,
         notes=notes,
     )
