@@ -40,8 +40,8 @@ from gridner.pretraining.rows import ABOUT, Rows, frame_of
 from gridner.pretraining.shuffling import Order, groups_of
 from gridner.pretraining.text import Source, lines_of
 from gridner.training.cpu import keep_freed_memory
+from gridner.training.run_folder import SNAPSHOT
 from gridner.training.snapshot import State
-from gridner.training.task import SNAPSHOT
 from measure import machine, table
 
 BAR = 0.85
