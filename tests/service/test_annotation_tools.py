@@ -215,10 +215,13 @@ def test_health_and_versions(client: httpx.Client) -> None:
     assert client.get("/versions").json() == {"versions": ["tiny-01234567"]}
 
 
-def test_training_is_refused_and_other_events_are_ignored(client: httpx.Client) -> None:
+def test_training_is_refused_and_other_events_are_ignored(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
     done = client.post("/webhook", json={"action": "START_TRAINING", "project": {"id": 1}})
     assert done.status_code == 501
     assert "gridner learn --from EXPORT" in done.json()["detail"]
+    assert "gridner learn --from EXPORT" in caplog.text
     assert client.post("/train", json={"annotations": []}).status_code == 501
     assert client.post("/webhook", json={"action": "ANNOTATION_CREATED"}).json() == {"status": "ignored"}
 
@@ -228,6 +231,14 @@ def test_the_token_is_the_password_of_basic_authentication(signs: httpx.Client) 
     tokens = [("anyone", "hush"), ("hush", ""), ("", "hash")]
     assert [httpx.get(url, auth=token).status_code for token in tokens] == [200, 401, 401]
     assert httpx.get(url, headers={"Authorization": "Basic ?"}).status_code == 401
+
+
+def test_events_without_a_token_are_refused_without_a_line_for_each(
+    signs: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    event = httpx.post(signs.base_url.join("/webhook"), json={"action": "ANNOTATION_CREATED"})
+    assert event.status_code == 401  # Label Studio sends its events without authentication
+    assert caplog.text == ""
 
 
 # Both

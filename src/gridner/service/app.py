@@ -22,7 +22,7 @@ from gridner.service.middleware import Guard, Monitor
 from gridner.service.openapi import describe
 from gridner.service.runtime import Runtime
 
-TOOL_PATHS = (brat.PATH, *label_studio.PATHS)  # of annotation tools, which show their users no details of an error
+TOOL_PATHS = (brat.PATH, *label_studio.PATHS)  # of annotation tools
 OPEN_PATHS = ("/", *operations.HEALTH_PATHS, *(f"/page/{name}" for name in page.ASSETS))  # without a token
 PATHS = ("/", recognition.PATH, *operations.PATHS, *page.POST_PATHS, *TOOL_PATHS)
 
@@ -89,7 +89,7 @@ def _middleware(service: Service, runtime: Runtime) -> list[Middleware]:
         Monitor,
         metrics=runtime.metrics,
         paths=PATHS,
-        explain=TOOL_PATHS,
+        explain=(brat.PATH, *label_studio.EXPLAINED_PATHS),
         access=service.access_log,
         private=not service.origins,
     )
