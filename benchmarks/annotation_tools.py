@@ -269,6 +269,7 @@ def main() -> None:
                 quiet = {
                     **os.environ,
                     "ML_BLOCK_LOCAL_IP": "false",
+                    "SSRF_PROTECTION_ENABLED": "false",
                     "COLLECT_ANALYTICS": "false",
                     "SENTRY_DSN": "",
                     "FRONTEND_SENTRY_DSN": "",
