@@ -25,6 +25,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def use_brat(page: Page, address: str, folder: Path, pictures: Path) -> None:
         page.wait_for_function("document.querySelectorAll('#svg text').length > 3")
         press(page, "#data_button")
         press(page, "#tag_gridner_button")
-        until(lambda ann=ann: ann.stat().st_size > 0, f"suggestions in {name}")
+        until(partial(has_entities, ann), f"suggestions in {name}")
         close = page.locator(".ui-dialog:visible button:has-text('Cancel'), .ui-dialog:visible button:has-text('OK')")
         if close.count():
             close.first.click()
@@ -141,15 +142,22 @@ def use_brat(page: Page, address: str, folder: Path, pictures: Path) -> None:
         span.wait_for()
         page.wait_for_timeout(1500)  # its messages fade
         page.screenshot(path=pictures / f"brat-{name}.png")
-        suggested = len(re.findall(r"^T\d+\t", ann.read_text(), re.MULTILINE))
+        suggested = entities_in(ann)
         span.dispatch_event("dblclick")
         page.locator("#span_form_delete").wait_for()
         page.locator("#span_form_delete").click()
-        until(
-            lambda ann=ann, suggested=suggested: len(re.findall(r"^T\d+\t", ann.read_text(), re.M)) == suggested - 1,
-            f"a deletion in {name}",
-        )
+        until(partial(has_entities, ann, suggested - 1), f"a deletion in {name}")
         print(f"brat: {name}: {suggested} suggestions, one deleted")
+
+
+def entities_in(ann: Path) -> int:
+    """Return how many entities an .ann file has."""
+    return len(re.findall(r"^T\d+\t", ann.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+def has_entities(ann: Path, count: int | None = None) -> bool:
+    """Return whether an .ann file has so many entities, or any."""
+    return entities_in(ann) == count if count is not None else entities_in(ann) > 0
 
 
 def press(page: Page, selector: str) -> None:
