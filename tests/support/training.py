@@ -45,13 +45,5 @@ def task_without_dropout(output: Path, **settings: object) -> TrainingTask:
     return replace(task(output), config=replace(config, model=model))
 
 
-def import_ahead() -> None:
-    """Import what a training imports on its way, so that processes that fork from this one need not."""
-    import matplotlib.backends.backend_agg
-    import matplotlib.figure  # noqa: F401
-    import torch.distributed.nn.functional  # noqa: F401
-    from transformers import BertModel  # noqa: F401
-
-
 def weights(folder: Path) -> dict[str, bytes]:
     return {name: tensor.tobytes() for name, tensor in load_file(folder / WEIGHTS).items()}

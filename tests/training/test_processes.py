@@ -26,11 +26,8 @@ if watch.losses:
 RUNS = """
 import atexit, os, signal, socket, sys
 from pathlib import Path
-from support.training import Watch, import_ahead, task
-from gridner.training import train_once
-from gridner.training.interruption import Stopped
+import support.imports
 
-import_ahead()
 folder = Path(sys.argv[1])
 
 def free_port():
@@ -51,6 +48,9 @@ for run in sys.argv[2:]:  # the model's folder, a dot, and the step at which the
         if children[-1] == 0:
             os.environ |= {"RANK": rank, "LOCAL_RANK": rank}
             atexit.register(note_threads)
+            from support.training import Watch, task
+            from gridner.training import train_once
+            from gridner.training.interruption import Stopped
             watch = Watch(int(at), lambda: os.kill(os.getpid(), signal.SIGTERM))
             try:
                 train_once(task(folder / model), watcher=watch, resume=at == "0")

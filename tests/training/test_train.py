@@ -126,12 +126,12 @@ def test_a_run_that_was_stopped_ends_like_one_that_was_not(tmp_path: Path, at: i
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from support.training import Watch, import_ahead, task
-from gridner.training import train_once
-import_ahead()
+import support.imports
 for at in sys.argv[2:]:
     child = os.fork()
     if child == 0:
+        from support.training import Watch, task
+        from gridner.training import train_once
         watch = Watch(int(at), lambda: os.kill(os.getpid(), signal.SIGKILL))
         train_once(task(Path(sys.argv[1]) / at, snapshot_minutes=1e-9), watcher=watch)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
