@@ -191,7 +191,8 @@ def use_label_studio(
     page.wait_for_url(lambda url: "/user/login" not in url)
     context = page.context
     labels = "".join(f'<Label value="{type}"/>' for type in types)
-    config = f'<View><Labels name="label" toName="text">{labels}</Labels><Text name="text" value="$text"/></View>'
+    config = f'<View><Labels name="label" toName="text">{labels}</Labels><Text name="text" value="$text"/>'
+    config += '<Relations><Relation value="fragment"/></Relations></View>'
     project = api(context, "POST", f"{address}/api/projects", {"title": "Notes", "label_config": config})["id"]
     backend = {"url": service, "project": project, "title": "gridner", "auth_method": "BASIC_AUTH"}
     backend |= {"basic_auth_user": "gridner", "basic_auth_pass": TOKEN}

@@ -102,6 +102,28 @@ def test_an_export_is_read_and_fragments_are_joined(tmp_path: Path) -> None:
     assert counted(notes) == {"result that is no labelled region or fragment, left out": 3}
 
 
+def test_relations_join_where_label_studio_has_removed_all_labels(tmp_path: Path) -> None:
+    """It does when an annotator submits and the labelling configuration has no <Relations>."""
+    notes = Notes()
+    results = (region("a", 0, 7), region("b", 21, 29), region("c", 8, 12, "Side"), joined("a", "b"), joined("a", "c"))
+    (document,) = read_tasks(tmp_path, task(*results, joined("a", "gone")), notes=notes)
+    assert places(document) == [("ADR", "0-7;21-29"), ("Side", "8-12")]
+    assert counted(notes) == {
+        "relation without a label between regions of one label, read as fragment": 1,
+        "result that is no labelled region or fragment, left out": 2,
+    }
+
+
+def test_predictions_of_which_an_export_has_only_the_numbers_are_no_error(tmp_path: Path) -> None:
+    notes = Notes()
+    done, not_done = {**task(region("a", 0, 7)), "predictions": [3]}, {**task(), "id": 8, "predictions": [4, 5]}
+    not_done["annotations"] = []
+    first, second = read_tasks(tmp_path, done, not_done, notes=notes)
+    assert places(first) == [("ADR", "0-7")]
+    assert places(second) == []
+    assert notes["prediction of which the export has only the number, left out"] == 2
+
+
 def test_what_is_written_is_what_label_studio_imports(tmp_path: Path) -> None:
     entity = Entity("ADR", (Fragment(0, 7), Fragment(21, 29)), id="x", meta={"labelstudio": {"text": ["sure"]}})
     predicted = Entity("ADR", (Fragment(0, 4),), 0.25)

@@ -6,6 +6,7 @@
   {"type": "relation", "from_id": "T1", "to_id": "T1-2", "direction": "right", "labels": ["fragment"]}]}]}
 
 Label Studio has no regions with gaps. Our convention: regions that a relation labelled `fragment` joins are one entity.
+Where the labelling configuration does not name the label, Label Studio drops it, so relations count if none has one.
 Entities with scores are written as a prediction. Reading uses a prediction if a task has no annotation. Offsets are
 code points, as in Label Studio since 2022; older exports have UTF-16 units, which the text of the regions reveals.
 """
@@ -31,6 +32,7 @@ from gridner.formats._support.offsets import fragments_from, from_utf16, squeeze
 from gridner.formats._support.repair import agreed_pairs
 
 FRAGMENT, META = "fragment", "labelstudio"
+LEFT_OUT = "result that is no labelled region or fragment, left out"
 Region = dict[str, Any]
 
 
@@ -91,11 +93,14 @@ def _document_id(task: dict[str, Any], otherwise: str) -> str:
 
 def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> Iterator[Entity]:
     regions: dict[str, Region] = {}
-    joins = []
-    for item in _results(task, where, source.notes):
-        kind = item.get("type")
-        if kind == "relation" and item.get("labels") == [FRAGMENT]:
-            joins.append((str(item.get("from_id")), str(item.get("to_id"))))
+    joins: list[tuple[str, str]] = []
+    unlabelled: list[tuple[str, str]] = []
+    results = _results(task, where, source.notes)
+    labelled = any(item.get("labels") for item in results if item.get("type") == "relation")
+    for item in results:
+        kind, labels = item.get("type"), item.get("labels") or []
+        if kind == "relation" and (labels == [FRAGMENT] or not labelled):
+            (joins if labelled else unlabelled).append((str(item.get("from_id")), str(item.get("to_id"))))
         elif kind == "labels":
             name = str(item.get("id") or f"#{len(regions) + 1}")
             if name in regions:
@@ -103,12 +108,23 @@ def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> It
             _check_region(item, f"{where}: region {name:.40}")
             regions[name] = item
         else:
-            source.notes.add("result that is no labelled region or fragment, left out", f"{where}: {kind!s:.40}")
+            source.notes.add(LEFT_OUT, f"{where}: {kind!s:.40}")
+    for ends in unlabelled:
+        if _same_labels([regions.get(end) for end in ends]):
+            source.notes.add("relation without a label between regions of one label, read as fragment", where)
+            joins.append(ends)
+        else:
+            source.notes.add(LEFT_OUT, f"{where}: relation")
     offsets = _offsets(regions, text, where, source.notes)
     for members in joined_groups(regions, joins, where):
         entity_where = f"{where}: region {', '.join(members):.60}"
         with source.record(entity_where):
             yield from _joined(members, regions, offsets, text, entity_where, source)
+
+
+def _same_labels(regions: Sequence[Region | None]) -> bool:
+    labels = [None if region is None else sorted(region["value"]["labels"]) for region in regions]
+    return None not in labels and all(one == labels[0] for one in labels)
 
 
 def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
@@ -120,11 +136,15 @@ def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
     for _ in _drafts(task):
         notes.add("draft of an annotation, left out", where)
     annotations.sort(key=lambda one: not one.get("ground_truth"))
-    predictions = objects_in(task, "predictions", where)
+    given = task.get("predictions")
+    numbered = [one for one in given if isinstance(one, int)] if isinstance(given, list) else []
+    predictions = [] if numbered else objects_in(task, "predictions", where)
     for _ in annotations[1:]:
         notes.add("annotation of a task that has another, left out", where)
     for _ in predictions if annotations else predictions[1:]:
         notes.add("prediction for a task that has an annotation or another prediction, left out", where)
+    for _ in () if annotations else numbered:
+        notes.add("prediction of which the export has only the number, left out", where)
     chosen = [*annotations, *predictions][:1]
     if not chosen:
         notes.add("task without annotations, read as without entities", where)
