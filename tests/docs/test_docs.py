@@ -95,6 +95,7 @@ def run(language: str, text: str, room: Path) -> None:
     }
     if language == "sh":
         text = re.sub(r"gridner train \w+ ([^#]*)", r"gridner train tiny --set train.epochs=1 \1", text)
+        text = re.sub("gridner learn ", "gridner learn --set train.epochs=1 ", text)
         text = re.sub(r"(gridner distill [^-]*(?:-\d[^-]*)*)\b(?:craft|tiny) ", r"\1tiny --set train.epochs=1 ", text)
         for output in ("report.html", *re.findall(r"(?:--output|convert +\S+) +(\S+)", text)):
             path = room / output

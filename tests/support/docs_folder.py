@@ -40,6 +40,8 @@ def furnish(room: Path) -> None:
             _put(part, room / corpus / name, "brat")
     for name in ("gold", "predictions"):
         _put(documents[:4], room / name, "brat")
+    _put(documents[:6], room / "round-1", "brat")
+    _put(documents[:6], room / "export.json", "labelstudio")
     for name in ("a", "b", "archive", "documents"):
         _put(documents[:4], room / f"{name}.jsonl", "jsonl")
     for name in ("names", "drugs", "new-cells"):
