@@ -35,6 +35,18 @@ def test_it_says_where_it_is_and_answers_what_it_has_before_it_ends() -> None:
         httpx.get(f"{address}/healthz")
 
 
+def test_why_an_annotation_tool_was_refused_is_printed() -> None:
+    with served() as (process, address):
+        done = httpx.post(f"{address}/brat?types=Ghost", content=TEXT.encode(), timeout=60)
+        assert done.status_code == 422
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert "WARNING POST /brat 422: type 'Ghost'" in said
+        assert TEXT not in said
+
+
 def test_the_token_comes_from_the_environment() -> None:
     with served("--max-characters", "50", GRIDNER_TOKEN="hush") as (process, address):
         headers = {"Authorization": "Bearer hush"}

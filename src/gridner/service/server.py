@@ -68,7 +68,7 @@ def create_server(
 def run(service: Service, listening: socket.socket) -> None:
     """Serve on a socket. On SIGTERM or Ctrl-C, answer the accepted requests and return."""
     log = logging.getLogger("gridner.service")
-    log.setLevel(logging.INFO if service.access_log else logging.ERROR)
+    log.setLevel(logging.INFO if service.access_log else logging.WARNING)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
