@@ -48,3 +48,19 @@ def test_the_text_is_not_only_ascii(documents: list[Document]) -> None:
     assert any(unicodedata.combining(character) for character in text)
     assert any("GREEK" in unicodedata.name(character, "") for character in text)
     assert any(ord(character) > 0xFFFF for character in text)
+
+
+def test_the_posts_of_the_first_minute_are_as_their_readme_says() -> None:
+    folder = EXAMPLES.parent / "benchmarks" / "first_minute"
+    documents = list(read(folder / "posts", "brat"))
+    entities = [entity for document in documents for entity in document.entities]
+    assert len(documents) == 10
+    counts = Counter(entity.type for entity in entities)
+    gaps = sum(len(entity.fragments) > 1 for entity in entities)
+    negated = sum(path.read_text(encoding="utf-8").count("\tNegated ") for path in folder.glob("posts/*.ann"))
+    said = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    assert (
+        f"{len(entities)} mentions: {counts['AdverseReaction']} of AdverseReaction and {counts['Condition']} of Condition, "
+        f"{gaps} of them discontinuous and {negated} negated" in said
+    )
+    assert [align(document).cut for document in documents] == [()] * 10

@@ -76,6 +76,7 @@ def create_app(service: Service) -> FastAPI:
     describe(
         app,
         service.recognizer.types,
+        list(service.models),
         service.limits,
         needs_token=service.token is not None,
         open_paths=operations.HEALTH_PATHS,

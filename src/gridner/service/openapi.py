@@ -26,9 +26,15 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 
 def describe(
-    app: FastAPI, types: Sequence[str], limits: Limits, *, needs_token: bool, open_paths: Collection[str]
+    app: FastAPI,
+    types: Sequence[str],
+    models: Sequence[str],
+    limits: Limits,
+    *,
+    needs_token: bool,
+    open_paths: Collection[str],
 ) -> None:
-    """Add the types, the limits and the token of this service to the description."""
+    """Add the types, the models, the limits and the token of this service to the description."""
     description = app.openapi()
     if needs_token:
         description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -38,6 +44,8 @@ def describe(
     request = description["components"]["schemas"]["RecognizeRequest"]["properties"]
     for schema_of_types in (request["types"], *_types_in_queries(description)):
         schema_of_types["anyOf"][0]["items"]["enum"] = list(types)
+    one_model, several_models, _ = request["model"]["anyOf"]
+    one_model["enum"] = several_models["items"]["enum"] = list(models)
     request["text"]["maxLength"] = limits.characters
     request["texts"]["maxItems"] = limits.texts
     for name in ("text", "texts"):
