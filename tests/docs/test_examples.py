@@ -59,8 +59,6 @@ def test_the_posts_of_the_first_minute_are_as_their_readme_says() -> None:
     gaps = sum(len(entity.fragments) > 1 for entity in entities)
     negated = sum(path.read_text(encoding="utf-8").count("\tNegated ") for path in folder.glob("posts/*.ann"))
     said = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
-    assert (
-        f"{len(entities)} mentions: {counts['AdverseReaction']} of AdverseReaction and {counts['Condition']} of Condition, "
-        f"{gaps} of them discontinuous and {negated} negated" in said
-    )
+    types = " and ".join(f"{counts[name]} of {name}" for name in ("AdverseReaction", "Condition"))
+    assert f"{len(entities)} mentions: {types}, {gaps} of them discontinuous and {negated} negated" in said
     assert [align(document).cut for document in documents] == [()] * 10
