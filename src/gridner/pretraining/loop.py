@@ -80,7 +80,7 @@ class Loop:
         saved = began = time.monotonic()
         before = state.seconds
         if not state.history:
-            self._look(network, state)
+            self._look(state)
             self.watcher.look(state, steps)
         while state.step < steps:
             self._set_rates(prepared, state.step, steps)
@@ -89,7 +89,7 @@ class Loop:
             state.seconds = before + time.monotonic() - began
             self.watcher.step(state, steps, loss / hidden)
             if state.step in looks:
-                self._look(network, state)
+                self._look(state)
                 state.seconds = before + time.monotonic() - began
                 self.watcher.look(state, steps)
             due = time.monotonic() - saved > 60 * self.settings.snapshot_minutes
@@ -169,13 +169,15 @@ class Loop:
             raise UsageError(f"the loss is {value} at step {step + 1}; start again with a lower --rate")
         return value, hidden
 
-    def _look(self, network: torch.nn.Module, state: State) -> None:
+    def _look(self, state: State) -> None:
         """Measure the perplexity of the held-out text, each time with the same words hidden."""
         held = np.concatenate([group.held_rows() for group in self.order.groups])
         starts = [int(source["first row"]) for source in self.rows.about["sources"]]
         owners = np.searchsorted(starts, held, side="right") - 1
         sums = np.zeros((len(starts), 2))
-        network.eval()
+        network = (
+            self.network.eval()
+        )  # without the wrapper of several processes, which have different numbers of batches
         processes, size = self.accelerator.num_processes, self.settings.micro_batch
         with torch.no_grad():
             for place in range(self.accelerator.process_index * size, len(held), processes * size):
