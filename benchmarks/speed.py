@@ -5,9 +5,9 @@
 All systems run the same batches in turn, several times. The tables show medians; a ratio is the median of the ratios
 within a turn. Weights are untrained, which does not change times.
 
-train: forward, loss, backward, clipping and fused AdamW, one step per batch; the loss of the encoder alone is the mean
-square of its last layer. predict: inference mode, from pieces to scores. The candidate words of an untrained network
-are a fixed share (`gridner.experiment.efficiency.CANDIDATES`).
+train: one step of `gridner train` per batch; the loss of the encoder alone is the mean square of its last layer.
+predict: inference mode, from pieces to scores. The candidate words of an untrained network are a fixed share
+(`gridner.experiment.efficiency.CANDIDATES`).
 
 By default glibc returns large tensors to the system after each batch, which costs page faults. The script restarts
 itself with an allocator that keeps them, unless you pass --allocator as-is. Denormal numbers are flushed to zero, as in
@@ -33,7 +33,7 @@ import torch
 from gridner import read
 from gridner.config import DecodingConfig, read_config
 from gridner.errors import Notes
-from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, grouped, measure, seconds_of
+from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, batches_of, measure, seconds_of
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.language_model import load_language_model, load_tokenizer, max_pieces
 from gridner.text import Sentence, align
@@ -57,8 +57,8 @@ KEEP = {
 def compare(systems: dict[str, Contender], examples: Sequence[Example], options: argparse.Namespace) -> str:
     """Return a table with the sentences per second of each system and its ratio to the encoder alone."""
     for system in systems.values():
-        system.take(grouped(examples))
-    found = measure(systems, repeats=options.repeats, said=lambda _: None)
+        system.set_batches(batches_of(examples))
+    found = measure(systems, repeats=options.repeats, say=lambda _: None)
     rows = []
     for name in systems:
         row = [name]
@@ -95,7 +95,7 @@ def one(task: dict[str, Any]) -> dict[str, float]:
     system = make(task["system"], tuple(task["types"]), options)
     if task["work"] == "predict":
         del system.optimizer
-    system.take(grouped([Example(words, ()) for words in system.pieces.encode(task["sentences"])]))
+    system.set_batches(batches_of([Example(words, ()) for words in system.pieces.encode(task["sentences"])]))
     work = WORK[task["work"]]
     taken = [seconds_of(lambda: work(system)) for _ in range(options.repeats + 1)][1:]
     status = Path("/proc/self/status")  # VmHWM belongs to the process alone; ru_maxrss starts with the parent's peak

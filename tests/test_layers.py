@@ -25,7 +25,7 @@ INSIDE = {
     "requests batcher worker queue connections openapi *",
     "integrations": "* spacy_docs",
     "pretraining": "__init__ run loop vocabulary network rows *",
-    "training": "__init__ learning corpora many_runs run loop results diagnostics objective unlabelled "
+    "training": "__init__ learning corpora many_runs run loop step results diagnostics objective unlabelled "
     "starting_model task run_folder *",
     "distillation": "collecting answer_file teachers sparse_grid",
     "export": "onnx *",

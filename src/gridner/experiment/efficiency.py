@@ -1,7 +1,8 @@
-"""How many sentences a second systems train on and predict (Table 7), beside their language model alone.
+"""Measure how many sentences per second systems train on and predict (Table 7), relative to their encoder alone.
 
-All take the same sentences in turn, several times over, so that a noisy machine disturbs them alike. Weights are
-untrained, which changes no time; candidate words are a fixed share, about that of trained networks.
+All systems process the same sentences in turn, several times, so that a noisy machine slows them down alike. The
+weights are untrained, which does not change the times. An untrained candidate head selects a fixed share of the words,
+about as many as a trained one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from statistics import fmean, median
 
 import numpy as np
 import torch
+from accelerate import Accelerator
+from accelerate.state import is_initialized
 from torch import Tensor, nn
 
 from gridner.config import Config
@@ -38,81 +41,108 @@ from gridner.training.cpu import flush_denormals
 from gridner.training.data import Example, examples_of
 from gridner.training.initialization import fresh
 from gridner.training.objective import Objective
+from gridner.training.step import StepObjective, train_step
 from gridner.view.duration import duration
 
 ALONE = "encoder alone"
-SENTENCES = 256  # that speed is measured on
-CELLS = 8192  # of a batch
-CANDIDATES = 0.3  # of the words
+SENTENCES = 256  # sentences to measure the speed on
+CELLS = 8192  # grid cells per batch
+CANDIDATES = 0.3  # share of the words that are candidates
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderObjective:
+    """Trains the encoder alone: the loss is the mean square of its last layer."""
+
+    pieces: PieceTokenizer
+
+    def __call__(self, model: nn.Module, examples: Sequence[Example], device: torch.device) -> Tensor:
+        """Return the loss of one batch."""
+        return _encode(model, _batch(self.pieces, [example.words for example in examples], device)).square().mean()
+
+    def weighted_cells(self, examples: Sequence[Example]) -> float:
+        """Return the number of batches: each has a mean as its loss."""
+        return len(self.parts(examples))
+
+    def parts(self, examples: Sequence[Example]) -> list[list[Example]]:
+        """Split examples into batches for the encoder."""
+        plan = plan_encoder_batches([example.words.piece_count for example in examples], most=ENCODER_BATCH_PIECES)
+        return [[examples[place] for place in places] for places in plan]
 
 
 class Contender:
-    """A network, or the language model alone, ready to train and to predict on some examples."""
+    """A network, or its encoder alone, to be timed in training and in prediction."""
 
     def __init__(self, config: Config, types: tuple[str, ...], sentences: Sequence[Sentence], *, alone: bool) -> None:
         self.alone = alone
+        self.clip = config.train.clip
         scheme = TagScheme(types, config.model.tags)
         start = fresh(config, scheme, sentences, seed=1, notes=Notes())
         self.pieces, self.network = start.pieces, start.model
-        self.objective = Objective(config, scheme, start.pieces)
+        self.objective: StepObjective = (
+            EncoderObjective(start.pieces) if alone else Objective(config, scheme, start.pieces)
+        )
         self.model: nn.Module = start.model.encoder.language_model if alone else start.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-6, fused=True)
+        # A process has one device for Accelerate. If a run has chosen it before, this must not ask for another.
+        self.accelerator = Accelerator() if is_initialized() else Accelerator(cpu=True)
 
-    def take(self, groups: Sequence[Sequence[Example]]) -> None:
-        """Work on these, a step per group. An untrained candidate head takes `CANDIDATES` of their words."""
-        self.groups = groups
-        self.words = [example.words for group in groups for example in group]
+    def set_batches(self, batches: Sequence[Sequence[Example]]) -> None:
+        """Set the examples to work on, one training step per batch.
+
+        The offset of an untrained candidate head is set so that it selects `CANDIDATES` of their words.
+        """
+        self.batches = batches
+        self.sentences = [example.words for batch in batches for example in batch]
         head = self.network.candidates
         if head is not None:
             self.network.eval()
             with torch.inference_mode():
-                odds = [
+                log_odds = [
                     row[:length]
-                    for batch in self._batches(self.words)
+                    for batch in self._encoder_batches()
                     for row, length in zip(head(self.network.encoder(*batch)).squeeze(-1), batch.lengths, strict=True)
                 ]
-                head.offset.fill_(float(np.quantile(torch.cat(odds).numpy(), 1 - CANDIDATES)))
+                head.offset.fill_(float(np.quantile(torch.cat(log_odds).numpy(), 1 - CANDIDATES)))
 
-    def _batches(self, sentences: Sequence[EncodedSentence]) -> Iterator[Batch]:
-        for places in plan_encoder_batches([one.piece_count for one in sentences], most=ENCODER_BATCH_PIECES):
-            arrays = self.pieces.collate([sentences[place] for place in places])
-            yield Batch(*(torch.from_numpy(array) for array in arrays))
-
-    def _states(self, batch: Batch) -> Tensor:
-        states: Tensor = self.model(input_ids=batch.pieces, attention_mask=batch.piece_mask.long()).last_hidden_state
-        return states
+    def _encoder_batches(self) -> Iterator[Batch]:
+        plan = plan_encoder_batches([words.piece_count for words in self.sentences], most=ENCODER_BATCH_PIECES)
+        for places in plan:
+            yield _batch(self.pieces, [self.sentences[place] for place in places])
 
     def train(self) -> None:
-        """Take a step per group: forward, loss, backward, clipping, AdamW."""
-        self.model.train()
-        for group in self.groups:
-            if self.alone:
-                for batch in self._batches([example.words for example in group]):
-                    self._states(batch).square().mean().backward()  # type: ignore[no-untyped-call]
-            else:
-                self.objective(self.model, group, torch.device("cpu")).backward()  # type: ignore[no-untyped-call]
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 5.0)
-            self.optimizer.step()
-            self.optimizer.zero_grad()
+        """Take one step of `gridner train` per batch."""
+        for batch in self.batches:
+            train_step(self.model, self.optimizer, self.objective, batch, accelerator=self.accelerator, clip=self.clip)
 
     @torch.inference_mode()
     def predict(self) -> None:
-        """From pieces to scores."""
+        """Compute the scores of all sentences from their pieces."""
         self.model.eval()
         if self.alone:
-            for batch in self._batches(self.words):
-                self._states(batch)
+            for batch in self._encoder_batches():
+                _encode(self.model, batch)
         else:
             for _ in score_sentences(
-                TorchEngine(self.network), self.pieces, self.words, forced=[()] * len(self.words), cells=CELLS
+                TorchEngine(self.network), self.pieces, self.sentences, forced=[()] * len(self.sentences), cells=CELLS
             ):
                 pass
 
 
-def grouped(examples: Sequence[Example]) -> list[list[Example]]:
-    """Return examples in groups of similar length, each of at most `CELLS` grid cells."""
-    groups = plan_grid_batches([len(example.words.words) for example in examples], cells=CELLS)
-    return [[examples[place] for place in group] for group in groups]
+def _batch(pieces: PieceTokenizer, sentences: Sequence[EncodedSentence], device: torch.device | str = "cpu") -> Batch:
+    return Batch(*(torch.from_numpy(array).to(device) for array in pieces.collate(sentences)))
+
+
+def _encode(language_model: nn.Module, batch: Batch) -> Tensor:
+    """Return the last layer of the encoder."""
+    states: Tensor = language_model(input_ids=batch.pieces, attention_mask=batch.piece_mask.long()).last_hidden_state
+    return states
+
+
+def batches_of(examples: Sequence[Example]) -> list[list[Example]]:
+    """Return batches of examples of similar length, each of at most `CELLS` grid cells."""
+    plan = plan_grid_batches([len(example.words.words) for example in examples], cells=CELLS)
+    return [[examples[place] for place in places] for places in plan]
 
 
 WORK: dict[str, Callable[[Contender], None]] = {
@@ -122,55 +152,58 @@ WORK: dict[str, Callable[[Contender], None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
-    """Sentences a second in each turn, and the ratios to the encoder alone in the same turn."""
+class Speed:
+    """Sentences per second in each turn, and the ratios to the encoder alone in the same turn."""
 
     speeds: Sequence[float]
     ratios: Sequence[float]
 
     @property
     def speed(self) -> float:
-        """The median."""
+        """Return the median speed."""
         return median(self.speeds)
 
     @property
     def ratio(self) -> float:
-        """The median."""
+        """Return the median ratio."""
         return median(self.ratios)
 
 
 def measure(
-    contenders: Mapping[str, Contender], *, work: Sequence[str] = tuple(WORK), repeats: int, said: Callable[[str], None]
-) -> dict[tuple[str, str], Timed]:
-    """By system and kind of work. The encoder alone must be among the systems; a first turn warms up."""
-    taken: dict[tuple[str, str], list[float]] = {}
+    contenders: Mapping[str, Contender], *, work: Sequence[str] = tuple(WORK), repeats: int, say: Callable[[str], None]
+) -> dict[tuple[str, str], Speed]:
+    """Return the speed of each system in each kind of work, over `repeats` turns after one to warm up.
+
+    The encoder alone must be among the systems.
+    """
+    seconds: dict[tuple[str, str], list[float]] = {}
     began = time.monotonic()
     for turn in range(repeats + 1):
         left = (time.monotonic() - began) / max(turn, 1) * (repeats + 1 - turn)
-        said(f"turn {turn} of {repeats}, {duration(left)} left" if turn else "a turn to warm up")
+        say(f"turn {turn} of {repeats}, {duration(left)} left" if turn else "a turn to warm up")
         for kind, (name, contender) in product(work, contenders.items()):
-            seconds = seconds_of(partial(WORK[kind], contender))
+            elapsed = seconds_of(partial(WORK[kind], contender))
             if turn:
-                taken.setdefault((name, kind), []).append(seconds)
-    count = len(next(iter(contenders.values())).words)
+                seconds.setdefault((name, kind), []).append(elapsed)
+    count = len(next(iter(contenders.values())).sentences)
     return {
-        (name, kind): Timed(
-            [count / seconds for seconds in some],
-            [alone / seconds for alone, seconds in zip(taken[ALONE, kind], some, strict=True)],
+        (name, kind): Speed(
+            [count / elapsed for elapsed in turns],
+            [alone / elapsed for alone, elapsed in zip(seconds[ALONE, kind], turns, strict=True)],
         )
-        for (name, kind), some in taken.items()
+        for (name, kind), turns in seconds.items()
     }
 
 
 def seconds_of(run: Callable[[], object]) -> float:
-    """How long it takes."""
+    """Call a function and return how many seconds it takes."""
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
 
 
 def efficiency(study: Study, configs: Mapping[str, Config]) -> Outcome:
-    """Table 7, on the CPU: the systems beside the encoder alone."""
+    """Return Table 7, measured on the CPU: each system and the encoder alone."""
     train, part = study.parts["train"], study.parts.get("test", study.parts["dev"])
     turns = max(3, len(study.seeds))
     names = [ALONE, *chosen(list(configs), study.rows)]
@@ -179,31 +212,32 @@ def efficiency(study: Study, configs: Mapping[str, Config]) -> Outcome:
             name: Contender(configs.get(name, study.config), train.types, train.sentences, alone=name == ALONE)
             for name in names
         }
-        groups = grouped(_sample(part, contenders[ALONE].pieces, study.config))
+        batches = batches_of(_sample(part, contenders[ALONE].pieces, study.config))
         for contender in contenders.values():
-            contender.take(groups)
-        found = measure(contenders, repeats=turns, said=study.say)
+            contender.set_batches(batches)
+        measured = measure(contenders, repeats=turns, say=study.say)
     columns = ["sentences/s", *(cell for work in WORK for cell in (work, "of the encoder alone"))]
     rows: list[list[Cell]] = []
     for name in names:
         row: list[Cell] = [name]
         for work in WORK:
-            row += [spread(found[name, work].speeds), found[name, work].ratio]
+            row += [spread(measured[name, work].speeds), measured[name, work].ratio]
         rows.append(row)
     for name, (training, predicting) in paper_results.EFFICIENCY.items() if study.paper else ():
         rows.append([f"{name}, the paper (RTX 3090)", training, None, predicting, None])
-    lengths = [len(example.words.words) for group in groups for example in group]
+    lengths = [len(example.words.words) for batch in batches for example in batch]
     notes = (
         f"{len(lengths)} sentences of {fmean(lengths):.1f} words on average; CPU, {torch.get_num_threads()} threads.",
-        f"A run is a turn over all of them, {turns} after one to warm up; ratios are medians of those within a turn.",
+        f"Each run is one turn over all sentences: {turns} turns after one to warm up. "
+        "Ratios are medians of the ratios within a turn.",
     )
-    speeds = {work: [spread(found[name, work].speeds) for name in names] for work in WORK}
+    speeds = {work: [spread(measured[name, work].speeds) for name in names] for work in WORK}
     figure = Bars("Speed", "sentences/s", names, speeds)
     return Outcome("Efficiency (Table 7)", [Table("Speed", columns, rows, notes)], figure)
 
 
 def _sample(part: Part, pieces: PieceTokenizer, config: Config) -> list[Example]:
-    """Return sentences from all over a part; of those that are too long for prediction the first window."""
+    """Return evenly spaced sentences of a part. Of a sentence longer than a window, take the first window."""
     sentences = part.sentences[:: max(1, len(part.sentences) // SENTENCES)][:SENTENCES]
     return [
         examples_of([sentence], pieces=pieces, settings=config.decoding, notes=Notes())[0] for sentence in sentences

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +21,7 @@ from gridner.training.interruption import Stop, Stopped
 from gridner.training.objective import Objective
 from gridner.training.results import DevScores
 from gridner.training.snapshot import State, Training, load_state, save_best, save_state
+from gridner.training.step import train_step
 from gridner.training.unlabelled import Unlabelled
 
 WORTH_SAVING = 60.0  # seconds of training before a dev score
@@ -117,31 +117,11 @@ class Loop:
     def _step(
         self, model: torch.nn.Module, optimizer: torch.optim.Optimizer, examples: Sequence[Example], number: int
     ) -> tuple[float, float]:
-        """Take one optimizer step. Return the loss summed over all real cells, and their number.
-
-        The gradient is that of the mean over the real cells of the whole step, however it is split among micro-batches
-        and processes. Processes average their gradients, hence the factor in `weight`.
-        """
-        accelerator = self.accelerator
-        torch.manual_seed(_dropout_seed(self.seed, number, accelerator.process_index))
-        cells = self.objective.weighted_cells(examples)
-        own = sorted(examples, key=lambda example: example.cells)[
-            accelerator.process_index :: accelerator.num_processes
-        ]
-        weight = accelerator.num_processes / cells if own else 0.0
-        own = own or [examples[0]]  # every process must take part in the gradient exchange
-        total = torch.zeros((), device=accelerator.device)
-        model.train()
-        parts = self.objective.parts(own)
-        for number_of_part, part in enumerate(parts):
-            last = number_of_part == len(parts) - 1
-            with nullcontext() if last else accelerator.no_sync(model):
-                loss = self.objective(model, part, accelerator.device)
-                accelerator.backward(loss * weight)
-            total += loss.detach() * bool(weight)
-        accelerator.clip_grad_norm_(model.parameters(), self.config.clip)
-        optimizer.step()
-        optimizer.zero_grad()
+        """Take one optimizer step. Return the loss summed over all real cells, and their number."""
+        torch.manual_seed(_dropout_seed(self.seed, number, self.accelerator.process_index))
+        total, cells = train_step(
+            model, optimizer, self.objective, examples, accelerator=self.accelerator, clip=self.config.clip
+        )
         value = self._agree(total)
         if not math.isfinite(value):
             raise UsageError(f"the loss is {value} at step {number + 1}; try a lower train.rate or train.encoder_rate")
