@@ -110,7 +110,7 @@ BAD: dict[str, tuple[Files, str]] = {
     "an .ann without .txt": ({"in/d.ann": "T1\tADR 0 4\tpain\n"}, r"in/d\.ann: no text for it, expected in/d\.txt"),
     "annotations without text, share": (
         {"in/d.txt": "pain", "in/x.pipe": "e.txt|0-4|C1\n"},
-        r"in/x\.pipe:1: document e has no text, expected e\.txt",
+        r"in/x\.pipe:1: no text for document e; add e\.txt",
     ),
     "text that is not UTF-8": (
         {"in/d.txt": "Körper".encode("latin-1"), "in/d.ann": ""},

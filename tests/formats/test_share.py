@@ -189,7 +189,7 @@ def test_a_knowtator_file_without_annotations_is_a_document_without_entities(tmp
         ("d.txt|4-4|C1", r":1: fragment 4-4: expected 0 <= start < end"),
         ("d.txt|4|C1", r":1: 'd\.txt\|4\|C1', expected name\|\|type"),
         ("d.txt||Disease_Disorder||C1||0", r":1: 'd\.txt\|\|.*expected name\|\|type"),
-        ("e.txt|0-4|C1", r":1: document e has no text, expected e\.txt"),
+        ("e.txt|0-4|C1", r":1: no text for document e; add e\.txt"),
     ],
 )
 def test_a_bad_pipe_line_is_named(tmp_path: Path, line: str, said: str) -> None:

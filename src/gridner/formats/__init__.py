@@ -101,18 +101,18 @@ def read(
 
 
 def _select(documents: Iterator[Document], source: Source, types: frozenset[str] | None) -> Iterator[Document]:
-    found = False
+    any_documents = False
     met_types: set[str] = set()
     with reading(source.path):
         for document in documents:
-            found = True
+            any_documents = True
             if types is None:
                 yield document
                 continue
             met_types.update(entity.type for entity in document.entities)
             yield replace(document, entities=tuple(entity for entity in document.entities if entity.type in types))
     _check_ids(source)
-    if not found:
+    if not any_documents:
         skipped = source.notes.places(SKIPPED)
         why = f" ({plural(source.notes[SKIPPED], 'bad record')} skipped, first {skipped[0]})" if skipped else ""
         raise FormatError(f"{source.path}: no documents{why}")
@@ -196,7 +196,7 @@ def guess(path: Path) -> str:
         raise FormatError(f"{path}: no documents, the folder is empty")
     source = Source(path, lenient=True)
     below = [name for name in names_under(path, source) if "/" in name]
-    for found in (names, below):
+    for candidates in (names, below):
         for endings, format in (
             ((".ann",), "brat"),
             ((".jsonl",), "jsonl"),
@@ -207,7 +207,7 @@ def guess(path: Path) -> str:
             (share.PIPE_SUFFIXES + share.XML_SUFFIXES, "share"),
             ((".txt",), "brat"),
         ):
-            if any(name.lower().endswith(endings) for name in found):
+            if any(name.lower().endswith(endings) for name in candidates):
                 return format
     for skipped in source.notes.places(SKIPPED)[:1]:  # the documents may be there
         raise FormatError(skipped)

@@ -54,10 +54,10 @@ def from_kb(item: Mapping[str, Any], where: str, notes: Notes | None = None) -> 
 def _id_of(item: Any, where: str) -> str:
     if not isinstance(item, Mapping) or "passages" not in item or "entities" not in item:
         raise FormatError(f"{where}: {shorten(item)}, expected an object with 'passages' and 'entities'")
-    own = item.get("document_id") or item.get("id")
-    if not isinstance(own, str | int) or isinstance(own, bool):
-        raise FormatError(f"{where}: document_id is {shorten(own)}, expected text")
-    return str(own)
+    document_id = item.get("document_id") or item.get("id")
+    if not isinstance(document_id, str | int) or isinstance(document_id, bool):
+        raise FormatError(f"{where}: document_id is {shorten(document_id)}, expected text")
+    return str(document_id)
 
 
 def _document(item: Mapping[str, Any], document_id: str, where: str, source: Source) -> Document:
@@ -113,8 +113,8 @@ def _entity(item: Mapping[str, Any], document_id: str, text: str, where: str, so
         raise FormatError(f"{where}: type is {shorten(kind)}, expected text")
     stated = " ".join(texts)
     fragments = agreed_fragments(stated if stated.strip() else None, pairs, text, where, source)
-    own = item.get("id")
-    name = str(own).removeprefix(f"{document_id}_") if own not in (None, "") else ""
+    entity_id = item.get("id")
+    name = str(entity_id).removeprefix(f"{document_id}_") if entity_id not in (None, "") else ""
     concepts = item.get("normalized") or []
     return Entity(kind.strip(), fragments, id=name or None, meta={META: concepts} if concepts else {})
 

@@ -66,70 +66,70 @@ def _wanted(data: str, where: str, source: Source) -> Iterator[Document]:
     if len(data) > files.MAX_BYTES:
         raise FormatError(f"{where}: larger than {files.MAX_BYTES:,} characters, expected a document of at most that")
     try:
-        (found,) = need("bioc.biocxml", "formats").loads(f"<collection>{data}</collection>").documents
+        (parsed,) = need("bioc.biocxml", "formats").loads(f"<collection>{data}</collection>").documents
     except MISSHAPEN as error:
         raise FormatError(
             f"{where}: not a BioC document ({error!r:.80}), expected offsets and lengths that are numbers, and ids"
         ) from None
-    yield from wanted(found, where, source)
+    yield from wanted(parsed, where, source)
 
 
-def wanted(found: Any, where: str, source: Source) -> Iterator[Document]:
+def wanted(parsed: Any, where: str, source: Source) -> Iterator[Document]:
     """Yield a document of the library as a `Document`, if it is wanted."""
-    if not isinstance(found.id, str) or not found.id.strip():
+    if not isinstance(parsed.id, str) or not parsed.id.strip():
         raise FormatError(f"{where}: a document without id, expected <id>")
-    found.id = found.id.strip("\n\r\t")
-    if source.wants(found.id):
-        source.once(found.id, where)
-        yield _document(found, where, source)
+    parsed.id = parsed.id.strip("\n\r\t")
+    if source.wants(parsed.id):
+        source.once(parsed.id, where)
+        yield _document(parsed, where, source)
 
 
-def _document(found: Any, where: str, source: Source) -> Document:
-    where = f"{where}: document {found.id:.60}"
-    parts = [found, *found.passages, *(sentence for passage in found.passages for sentence in passage.sentences)]
+def _document(parsed: Any, where: str, source: Source) -> Document:
+    where = f"{where}: document {parsed.id:.60}"
+    parts = [parsed, *parsed.passages, *(sentence for passage in parsed.passages for sentence in passage.sentences)]
     annotations = list(chain.from_iterable(part.annotations for part in parts))
-    text = _text(found, annotations, where, source.notes)
+    text = _text(parsed, annotations, where, source.notes)
     check_not_empty(text, where)
     entities: list[Entity] = []
     for annotation in annotations:
-        place = f"{where}: annotation {annotation.id!s:.40}"
-        with source.record(place):
-            entities += _entities(annotation, text, place, source)
+        annotation_where = f"{where}: annotation {annotation.id!s:.40}"
+        with source.record(annotation_where):
+            entities += _entities(annotation, text, annotation_where, source)
     for relation in chain.from_iterable(part.relations for part in parts):
         source.notes.add("relation, left out", f"{where}: relation {relation.id!s:.40}")
     if any(part.infons for part in parts[1:]):
         source.notes.add("infons of passages or sentences, left out", where)
-    infons = _infons_of(found, where)
-    return Document(found.id, text, tuple(entities), meta={"bioc": infons} if infons else {})
+    infons = _infons_of(parsed, where)
+    return Document(parsed.id, text, tuple(entities), meta={"bioc": infons} if infons else {})
 
 
-def _text(found: Any, annotations: list[Any], where: str, notes: Notes) -> str:
+def _text(parsed: Any, annotations: list[Any], where: str, notes: Notes) -> str:
     """Return the text of the passages. If the annotations count bytes, convert their locations to characters."""
-    pieces = [piece for passage in found.passages for piece in _pieces(passage, where)]
+    pieces = [piece for passage in parsed.passages for piece in _pieces(passage, where)]
     text = join_passages(pieces, where)
-    if text.isascii() or all(_fits(one, text) for one in annotations):
+    if text.isascii() or all(_fits(annotation, text) for annotation in annotations):
         return text
     try:  # each byte a character for a while
-        spread = join_passages(((offset, piece.encode(*UTF8).decode("latin-1")) for offset, piece in pieces), where)
+        latin_text = join_passages(((offset, piece.encode(*UTF8).decode("latin-1")) for offset, piece in pieces), where)
     except FormatError:
         return text
-    told = spread.encode("latin-1").decode(*UTF8)
-    places = from_utf8(told)
-    if not all(_fits(one, told, places) for one in annotations):
+    byte_text = latin_text.encode("latin-1").decode(*UTF8)
+    code_points = from_utf8(byte_text)
+    if not all(_fits(annotation, byte_text, code_points) for annotation in annotations):
         return text  # wrong either way, as is then said
     notes.add("document with offsets in bytes of UTF-8, made characters", where)
-    for location in chain.from_iterable(one.locations for one in annotations):
-        start, end = places[location.offset], places[location.end]
+    for location in chain.from_iterable(annotation.locations for annotation in annotations):
+        start, end = code_points[location.offset], code_points[location.end]
         location.offset, location.length = start, end - start
-    return told
+    return byte_text
 
 
-def _fits(annotation: Any, text: str, places: Mapping[int, int] | None = None) -> bool:
+def _fits(annotation: Any, text: str, code_points: Mapping[int, int] | None = None) -> bool:
     """Return whether the offsets cover the text that the annotation states, if it states any."""
     try:
         pairs = _pairs(annotation, "")
-        if places is not None:
-            pairs = [(places.get(start, -1), places.get(end, -1)) for start, end in pairs]
+        if code_points is not None:
+            pairs = [(code_points.get(start, -1), code_points.get(end, -1)) for start, end in pairs]
         _check_stated(annotation.text, pairs, text, "")
     except FormatError:
         return False
@@ -145,12 +145,12 @@ def _infons_of(part: Any, where: str) -> dict[str, Any]:
 
 def _pairs(annotation: Any, where: str) -> list[tuple[int, int]]:
     """Return start and end of each location, checked, because other programs write these files."""
-    found = [(location.offset, location.length) for location in annotation.locations]
-    if not all(type(number) is int for pair in found for number in pair):
-        raise FormatError(f"{where}: locations {found!r:.60}, expected offset and length as numbers")
+    locations = [(location.offset, location.length) for location in annotation.locations]
+    if not all(type(number) is int for pair in locations for number in pair):
+        raise FormatError(f"{where}: locations {locations!r:.60}, expected offset and length as numbers")
     if annotation.text is not None and not isinstance(annotation.text, str):
         raise FormatError(f"{where}: text is {annotation.text!r:.60}, expected what the annotation covers")
-    return [(offset, offset + length) for offset, length in found]
+    return [(offset, offset + length) for offset, length in locations]
 
 
 def _pieces(passage: Any, where: str) -> Iterator[tuple[int, str]]:
@@ -174,27 +174,27 @@ def _entities(annotation: Any, text: str, where: str, source: Source) -> Iterato
     score = _number(infons.get(SCORE))
     if score is not None:
         del infons[SCORE]
-    own = annotation.id if isinstance(annotation.id, str) else str(annotation.id or "")
-    yield Entity(name.strip(), fragments, score, own or None, {"bioc": infons} if infons else {})
+    annotation_id = annotation.id if isinstance(annotation.id, str) else str(annotation.id or "")
+    yield Entity(name.strip(), fragments, score, annotation_id or None, {"bioc": infons} if infons else {})
 
 
-def _check_stated(said: str | None, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
+def _check_stated(stated: str | None, pairs: Sequence[tuple[int, int]], text: str, where: str) -> None:
     """Raise an error unless an annotation states its fragments, with or without gaps or marks for them, or nothing."""
-    if not said or not said.strip() or not pairs:
+    if not stated or not stated.strip() or not pairs:
         return
-    whole = text[min(start for start, _ in pairs) : max(end for _, end in pairs)]
-    without_marks = GAP.sub(" ", said)
-    if "".join(whole.split()) in ("".join(said.split()), "".join(without_marks.split())):
+    extent_text = text[min(start for start, _ in pairs) : max(end for _, end in pairs)]
+    without_marks = GAP.sub(" ", stated)
+    if "".join(extent_text.split()) in ("".join(stated.split()), "".join(without_marks.split())):
         return
     try:
-        check_text(said, pairs, text, where)
+        check_text(stated, pairs, text, where)
     except FormatError:
         check_text(without_marks, pairs, text, where)
 
 
-def _number(said: object) -> float | None:
+def _number(value: object) -> float | None:
     try:
-        score = float(said) if isinstance(said, str | int | float) and not isinstance(said, bool) else None
+        score = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
     except (ValueError, OverflowError):
         return None
     return score if score is not None and abs(score) < float("inf") else None
@@ -219,31 +219,31 @@ def bioc_document(document: Document, text: str, notes: Notes, format: str, fits
     """Return a document as one of the library, with this text."""
     bioc = need("bioc", "formats")
     note_losses(document, notes, format, ids=True, scores=True, own_meta="bioc", own_entity_meta="bioc")
-    found = bioc.BioCDocument()
-    found.id = document.id
-    found.infons = _infons(document.meta, notes, document.id, fits)
+    converted = bioc.BioCDocument()
+    converted.id = document.id
+    converted.infons = _infons(document.meta, notes, document.id, fits)
     passage = bioc.BioCPassage.of_text(text, 0)
     names = entity_ids(document, notes, format, fits or (lambda _: True))
     for entity, name in zip(document.entities, names, strict=True):
         annotation = bioc.BioCAnnotation()
         annotation.id = name
         annotation.text = text[entity.start : entity.end]  # gaps, too: what the library's validator expects
-        kept = _infons(entity.meta, notes, f"{document.id}: {entity.type} {entity.start}-{entity.end}", fits)
-        annotation.infons = {TYPE: entity.type} | {key: said for key, said in kept.items() if key != TYPE}
+        infons = _infons(entity.meta, notes, f"{document.id}: {entity.type} {entity.start}-{entity.end}", fits)
+        annotation.infons = {TYPE: entity.type} | {key: value for key, value in infons.items() if key != TYPE}
         if entity.score is not None:
             annotation.infons[SCORE] = repr(entity.score)
         for fragment in entity.fragments:
             annotation.add_location(bioc.BioCLocation(fragment.start, len(fragment)))
         passage.add_annotation(annotation)
-    found.add_passage(passage)
-    return found
+    converted.add_passage(passage)
+    return converted
 
 
 def _infons(meta: Mapping[str, Any], notes: Notes, where: str, fits: Any) -> dict[str, str]:
     """Return what the format keeps in `meta`, checked, because it may come from anywhere."""
     infons = meta.get("bioc", {})
     if isinstance(infons, dict) and all(
-        isinstance(said, str) and (fits is None or fits(said)) for pair in infons.items() for said in pair
+        isinstance(value, str) and (fits is None or fits(value)) for pair in infons.items() for value in pair
     ):
         return infons
     notes.add("meta 'bioc' that is not infons, names and texts, not written", where)

@@ -48,8 +48,8 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
         file.write(json.dumps(head)[:-1] + ', "documents": [')
         separator = "\n"
         for document in documents:
-            found = bioc_document(document, document.text, notes, "biocjson")
-            file.write(separator + json.dumps(library.toJSON(found), ensure_ascii=False))
+            converted = bioc_document(document, document.text, notes, "biocjson")
+            file.write(separator + json.dumps(library.toJSON(converted), ensure_ascii=False))
             separator = ",\n"
             written += len(document.entities)
         file.write("\n]}\n")

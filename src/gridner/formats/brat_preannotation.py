@@ -16,16 +16,16 @@ LINE_END = re.compile(r"[\r\n]+")
 NUMBERED = re.compile(r"(?<![^\W_])([A-Z#])(\d{1,1000})(?!\w)")
 
 
-def add_predictions(ann: Path, document: Document, found: Iterable[Entity], notes: Notes) -> int:
+def add_predictions(ann: Path, document: Document, entities: Iterable[Entity], notes: Notes) -> int:
     """Add entities to an .ann file, each with its score as a note, and return how many.
 
     `document` is what was read there. Entities that it has already, as brat spells their types, are not added again.
     """
-    there = {_key(document, entity) for entity in document.entities}
+    existing = {_key(document, entity) for entity in document.entities}
     new: dict[tuple[str, tuple[Fragment, ...]], Entity] = {}
-    for entity in found:
+    for entity in entities:
         key = _key(document, entity)
-        if key not in there:
+        if key not in existing:
             new.setdefault(key, entity)
     if not new:
         return 0
@@ -56,7 +56,7 @@ def last_numbers(ann: str) -> dict[str, int]:
     last: dict[str, int] = {}
     for line in LINE_END.split(ann):
         columns = line.split("\t")
-        said = columns[0] if line.lstrip("\ufeff").startswith("T") and len(columns) > 1 else " ".join(columns[:2])
-        for kind, number in NUMBERED.findall(said):
+        id_columns = columns[0] if line.lstrip("\ufeff").startswith("T") and len(columns) > 1 else " ".join(columns[:2])
+        for kind, number in NUMBERED.findall(id_columns):
             last[kind] = max(last.get(kind, 0), int(number))
     return last

@@ -35,16 +35,16 @@ def read(source: Source) -> Iterator[Document]:
     """Yield the documents of a folder (or of one file), by name, with the TypeSystem.xml beside or above each."""
     cassis = need("cassis", "formats")
     known: dict[Path, tuple[Any, str]] = {}
-    found = files_under(source.path, (".xmi",), source)
-    if not found and source.path.is_file():
+    files = files_under(source.path, (".xmi",), source)
+    if not files and source.path.is_file():
         raise FormatError(f"{source.path}: expected a folder or an .xmi file")
-    for name, path in found.items():
+    for name, path in files.items():
         if source.wants(name):
             with source.record(str(path)):
-                place = _type_system_of(path, source.path)
-                if place not in known:
-                    known = {place: _type_system(cassis, place)}
-                yield _document(cassis, name, path, *known[place], source)
+                type_system_path = _type_system_of(path, source.path)
+                if type_system_path not in known:
+                    known = {type_system_path: _type_system(cassis, type_system_path)}
+                yield _document(cassis, name, path, *known[type_system_path], source)
 
 
 def _type_system_of(path: Path, root: Path) -> Path:
@@ -60,7 +60,7 @@ def _loaded(path: Path, load: Any) -> Any:
     """Return a file as the library loads it. Offsets that it only warns about are errors."""
     data = read_bytes(path)
     check_start(BytesIO(data), str(path))
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             loaded = load(BytesIO(data))
@@ -68,7 +68,7 @@ def _loaded(path: Path, load: Any) -> Any:
             raise FormatError(
                 f"{path}: not read by cassis ({type(error).__name__}: {error!s:.100}), expected UIMA XML"
             ) from None
-    for warning in said:
+    for warning in caught:
         if "Not mapping" in str(warning.message):
             raise FormatError(
                 f"{path}: an offset that is outside the text or inside a character ({warning.message!s:.80})"
@@ -85,7 +85,7 @@ def _type_system(cassis: Any, path: Path) -> tuple[Any, str]:
             if VALUE not in features:
                 raise FormatError(f"{path}: layer {layer} without the feature {VALUE!r}, expected it to name the type")
             return types, layer
-    others = sorted(one.name for one in types.get_types() if types.is_instance_of(one.name, SPAN))
+    others = sorted(declared.name for declared in types.get_types() if types.is_instance_of(declared.name, SPAN))
     raise FormatError(
         f"{path}: layers are {', '.join(others)[:150] or 'none'}, expected {LAYER} or DKPro's NamedEntity"
     )
@@ -98,7 +98,7 @@ def _document(cassis: Any, name: str, path: Path, types: Any, layer: str, source
         raise FormatError(f"{path}: no text, expected a sofaString in the initial view")
     check_not_empty(text, str(path))
     groups: dict[tuple[str, object], list[Any]] = {}
-    for number, span in enumerate(sorted(cas.select(layer), key=lambda one: one.xmiID)):
+    for number, span in enumerate(sorted(cas.select(layer), key=lambda annotation: annotation.xmiID)):
         shared = span.get(ENTITY) if layer != NAMED and span.type.get_feature(ENTITY) else None
         if span.get(VALUE):
             groups.setdefault(("shared", shared) if shared else ("own", number), []).append(span)
@@ -109,7 +109,11 @@ def _document(cassis: Any, name: str, path: Path, types: Any, layer: str, source
         where = f"{path}: {layer.rpartition('.')[2]} {spans[0].xmiID}"
         with source.record(where):
             entities.append(_entity(spans, shared if isinstance(shared, str) else None, text, where, source.notes))
-    others = {one.type.name.rpartition(".")[2] for one in cas.select_all_annotations() if one.type.name != layer}
+    others = {
+        annotation.type.name.rpartition(".")[2]
+        for annotation in cas.select_all_annotations()
+        if annotation.type.name != layer
+    }
     if others := others - {"DocumentAnnotation"}:
         source.notes.add("other layers of a CAS, left out", f"{path}: {', '.join(sorted(others))}")
     return Document(name, text, tuple(entities))
@@ -118,11 +122,13 @@ def _document(cassis: Any, name: str, path: Path, types: Any, layer: str, source
 def _entity(spans: list[Any], shared: str | None, text: str, where: str, notes: Notes) -> Entity:
     names = {span.get(VALUE) for span in spans}
     if len(names) > 1:
-        said = ", ".join(sorted(names))
-        raise FormatError(f"{where}: entity {shared!s:.40} with the values {said[:60]}, expected one for all fragments")
+        values = ", ".join(sorted(names))
+        raise FormatError(
+            f"{where}: entity {shared!s:.40} with the values {values[:60]}, expected one for all fragments"
+        )
     fragments = fragments_from([(span.begin, span.end) for span in spans], text, where, notes)
     scores = [span.get(SCORE) for span in spans if span.type.get_feature(SCORE)]
-    score = next((one for one in scores if isinstance(one, int | float)), None)
+    score = next((value for value in scores if isinstance(value, int | float)), None)
     return Entity(names.pop().strip(), fragments, score, shared)
 
 

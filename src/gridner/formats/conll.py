@@ -51,9 +51,9 @@ def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Lin
         first = line.data.split(b"\t")[0].split(b" ")[0]
         named = NAMED.fullmatch(line.data)
         if named and start and (before := NAMED.fullmatch(start.data)) and before[1] == named[1]:
-            continue  # said again before another sentence of it
+            continue  # the id is repeated before each sentence
         if named or first == START.encode():
-            if any(not one.is_blank for one in lines):
+            if any(not document_line.is_blank for document_line in lines):
                 yield start, lines
             elif start is not None and not (named and not _own_id(start)):
                 notes.add("document without words, left out", start.where)
@@ -63,7 +63,7 @@ def _documents(path: Path, notes: Notes) -> Iterator[tuple[Line | None, list[Lin
         elif lines:
             yield None, lines
             lines = []
-    if any(not one.is_blank for one in lines):
+    if any(not document_line.is_blank for document_line in lines):
         yield start, lines
     elif start is not None:
         notes.add("document without words, left out", start.where)
@@ -143,12 +143,14 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
 def _tags(sentence: Sentence, document_id: str) -> list[str]:
     tags = ["O"] * len(sentence.words)
     for mention in sentence.mentions:
-        said = " ".join(sentence.words[word].text for word in mention.words)
+        mention_text = " ".join(sentence.words[word].text for word in mention.words)
         if mention.tail - mention.head >= len(mention.words):
-            raise OutputError(f"document {document_id}: {mention.type} {said[:60]!r} has a gap in conll, {POLICY}")
+            raise OutputError(
+                f"document {document_id}: {mention.type} {mention_text[:60]!r} has a gap in conll, {POLICY}"
+            )
         if any(tags[word] != "O" for word in mention.words):
             raise OutputError(
-                f"document {document_id}: {mention.type} {said[:60]!r} overlaps another in conll, {POLICY}"
+                f"document {document_id}: {mention.type} {mention_text[:60]!r} overlaps another in conll, {POLICY}"
             )
         for word in mention.words:
             tags[word] = f"{'B' if word == mention.head else 'I'}-{mention.type}"

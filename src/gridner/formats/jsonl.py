@@ -50,8 +50,8 @@ def _parse(line: str, where: str) -> tuple[str, Any]:
     try:
         item = json.loads(line, parse_constant=no_constant)
     except (ValueError, RecursionError) as error:
-        said = str(error) if isinstance(error, json.JSONDecodeError) else f"not readable JSON ({error})"
-        raise FormatError(f"{where}: {said[:120]}, expected a document in JSON on one line") from None
+        problem = str(error) if isinstance(error, json.JSONDecodeError) else f"not readable JSON ({error})"
+        raise FormatError(f"{where}: {problem[:120]}, expected a document in JSON on one line") from None
     document_id = item.get("id") if isinstance(item, dict) else None
     if not isinstance(document_id, str):
         raise FormatError(f"{where}: {line[:40]!r}, expected an object with id and text")

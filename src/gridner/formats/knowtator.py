@@ -58,8 +58,14 @@ def _entity(
     where: str,
     source: Source,
 ) -> Entity:
-    own, mention = annotation.find("class"), annotation.find("mention")
-    name = own.get("id") if own is not None else classes.get(mention.get("id")) if mention is not None else None
+    class_element, mention = annotation.find("class"), annotation.find("mention")
+    name = (
+        class_element.get("id")
+        if class_element is not None
+        else classes.get(mention.get("id"))
+        if mention is not None
+        else None
+    )
     if not name:
         raise FormatError(f"{where}: no type, expected <class> or a <mention> with its <classMention>")
     elements = annotation.findall("span")

@@ -72,23 +72,27 @@ def looks_like(path: Path) -> bool:
 
 def annotated_ids(path: Path) -> set[str]:
     """Return the ids of the documents that somebody has annotated. Records that cannot be read are left out."""
-    found = set()
+    ids = set()
     source = Source(path, lenient=True)
     for file, prefix in numbered_files(source, (".json", ".jsonl")):
         with source.record(str(file)):
             for number, task in enumerate(stream_values(file), start=1):
                 annotations = task.get("annotations") if isinstance(task, dict) else None
-                done = [one for one in annotations or () if isinstance(one, dict) and not one.get("was_cancelled")]
-                if done:
-                    found.add(_document_id(task, f"{prefix}{number}"))
-    return found
+                submitted = [
+                    annotation
+                    for annotation in annotations or ()
+                    if isinstance(annotation, dict) and not annotation.get("was_cancelled")
+                ]
+                if submitted:
+                    ids.add(_document_id(task, f"{prefix}{number}"))
+    return ids
 
 
 def _document_id(task: dict[str, Any], otherwise: str) -> str:
     """Return the id in the data of a task, or else its own."""
     data = task.get("data")
-    own = [data.get("id") if isinstance(data, dict) else None, task.get("id")]
-    return next((str(one) for one in own if one not in (None, "")), otherwise)
+    ids = [data.get("id") if isinstance(data, dict) else None, task.get("id")]
+    return next((str(task_id) for task_id in ids if task_id not in (None, "")), otherwise)
 
 
 def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> Iterator[Entity]:
@@ -130,14 +134,14 @@ def _same_labels(regions: Sequence[Region | None]) -> bool:
 def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
     """Return the result of one annotator, or else of one model; the others are counted."""
     submitted = objects_in(task, "annotations", where)
-    annotations = [one for one in submitted if not one.get("was_cancelled")]
+    annotations = [annotation for annotation in submitted if not annotation.get("was_cancelled")]
     for _ in range(len(submitted) - len(annotations)):
         notes.add("annotation that its annotator skipped (was_cancelled), left out", where)
     for _ in _drafts(task):
         notes.add("draft of an annotation, left out", where)
-    annotations.sort(key=lambda one: not one.get("ground_truth"))
-    given = task.get("predictions")
-    numbered = [one for one in given if isinstance(one, int)] if isinstance(given, list) else []
+    annotations.sort(key=lambda annotation: not annotation.get("ground_truth"))
+    exported = task.get("predictions")
+    numbered = [number for number in exported if isinstance(number, int)] if isinstance(exported, list) else []
     predictions = [] if numbered else objects_in(task, "predictions", where)
     for _ in annotations[1:]:
         notes.add("annotation of a task that has another, left out", where)
@@ -148,7 +152,7 @@ def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
     chosen = [*annotations, *predictions][:1]
     if not chosen:
         notes.add("task without annotations, read as without entities", where)
-    return [item for one in chosen for item in objects_in(one, "result", where)]
+    return [item for annotation in chosen for item in objects_in(annotation, "result", where)]
 
 
 def _drafts(task: dict[str, Any]) -> list[Any]:

@@ -78,9 +78,9 @@ def spreadsheet_text(text: str) -> str:
 def arrow_batches(documents: Iterable[Document]) -> Iterator[pyarrow.RecordBatch]:
     """Yield the rows in batches of at most `ROWS`, with one batch at a time in memory."""
     arrow, columns = need("pyarrow", "table"), schema()
-    every = rows(documents)
-    while some := list(islice(every, ROWS)):
-        yield arrow.RecordBatch.from_pylist(some, schema=columns)
+    remaining = rows(documents)
+    while batch := list(islice(remaining, ROWS)):
+        yield arrow.RecordBatch.from_pylist(batch, schema=columns)
 
 
 def schema() -> pyarrow.Schema:

@@ -60,11 +60,11 @@ def _document(item: dict[str, Any], document_id: str, where: str, source: Source
     text = item["text"]
     check_not_empty(text, where)
     lists = {key: item.get(key) or [] for key in LISTS}
-    for key, found in lists.items():
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise FormatError(f"{where}: {key} are {shorten(found)}, expected a list of objects")
+    for key, objects in lists.items():
+        if not isinstance(objects, list) or not all(isinstance(element, dict) for element in objects):
+            raise FormatError(f"{where}: {key} are {shorten(objects)}, expected a list of objects")
         if key in ("modifications", "tracks", "blocks"):
-            for number in range(len(found)):
+            for number in range(len(objects)):
                 source.notes.add(f"one of the {key}, left out", f"{where}: {key}[{number}]")
     chains = []
     for relation in lists["relations"]:
@@ -83,44 +83,53 @@ def _document(item: dict[str, Any], document_id: str, where: str, source: Source
     entities = []
     for members in joined_groups(denotations, chains, where):
         with source.record(where):
-            about = [one for name in members for one in attributes.get(name, ())]
-            entities.append(_entity({name: denotations[name] for name in members}, about, text, where, source.notes))
+            entity_attributes = [attribute for name in members for attribute in attributes.get(name, ())]
+            entities.append(
+                _entity({name: denotations[name] for name in members}, entity_attributes, text, where, source.notes)
+            )
     meta = {key: item[key] for key in SOURCE if item.get(key) not in (None, "")}
     return Document(document_id, text, tuple(entities), meta={META: meta} if meta else {})
 
 
-def _by_id(found: list[dict[str, Any]], where: str) -> dict[str, dict[str, Any]]:
-    known: dict[str, dict[str, Any]] = {}
-    for number, one in enumerate(found, start=1):
-        name = str(one.get("id") or f"#{number}")
-        if name in known:
+def _by_id(denotations: list[dict[str, Any]], where: str) -> dict[str, dict[str, Any]]:
+    by_id: dict[str, dict[str, Any]] = {}
+    for number, denotation in enumerate(denotations, start=1):
+        name = str(denotation.get("id") or f"#{number}")
+        if name in by_id:
             raise FormatError(f"{where}: denotation {name:.40} a second time, expected each id once")
-        known[name] = one
-    return known
+        by_id[name] = denotation
+    return by_id
 
 
 def _entity(
     members: dict[str, dict[str, Any]], attributes: list[dict[str, Any]], text: str, where: str, notes: Notes
 ) -> Entity:
     """Return the entity of a denotation, or of several that a chain joins."""
-    place = f"{where}: denotation {', '.join(members):.60}"
-    heads = [name for name, one in members.items() if one.get("obj") != FRAGMENT]
+    denotation_where = f"{where}: denotation {', '.join(members):.60}"
+    heads = [name for name, denotation in members.items() if denotation.get("obj") != FRAGMENT]
     if len(heads) != 1:
-        raise FormatError(f"{place}: {len(heads)} with a type of its own, expected one, and the others {FRAGMENT}")
+        raise FormatError(
+            f"{denotation_where}: {len(heads)} with a type of its own, expected one, and the others {FRAGMENT}"
+        )
     kind = members[heads[0]].get("obj")
     if not isinstance(kind, str):
-        raise FormatError(f"{place}: obj is {shorten(kind)}, expected the type")
-    fragments = fragments_from([pair for one in members.values() for pair in _spans(one, place)], text, place, notes)
+        raise FormatError(f"{denotation_where}: obj is {shorten(kind)}, expected the type")
+    fragments = fragments_from(
+        [pair for denotation in members.values() for pair in _spans(denotation, denotation_where)],
+        text,
+        denotation_where,
+        notes,
+    )
     score = None
-    kept = []
+    other_attributes = []
     for attribute in attributes:
-        said = attribute.get("obj")
-        if attribute.get("pred") == SCORE and isinstance(said, int | float) and not isinstance(said, bool):
-            score = said
+        value = attribute.get("obj")
+        if attribute.get("pred") == SCORE and isinstance(value, int | float) and not isinstance(value, bool):
+            score = value
         else:
-            kept.append({"pred": attribute.get("pred"), "obj": said})
+            other_attributes.append({"pred": attribute.get("pred"), "obj": value})
     name = None if "id" not in members[heads[0]] else heads[0]
-    return Entity(kind.strip(), fragments, score, name, {META: kept} if kept else {})
+    return Entity(kind.strip(), fragments, score, name, {META: other_attributes} if other_attributes else {})
 
 
 def _spans(denotation: dict[str, Any], where: str) -> list[tuple[int, int]]:
@@ -141,10 +150,10 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     for document in documents:
         note_losses(document, notes, META, ids=True, scores=True, own_meta=META, own_entity_meta=META)
         try:
-            said = json.dumps(_item(document, notes), ensure_ascii=False, allow_nan=False)
+            serialized = json.dumps(_item(document, notes), ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
-        write_text(file_for(path, document.id, ".json"), said + "\n")
+        write_text(file_for(path, document.id, ".json"), serialized + "\n")
         written += len(document.entities)
     return written
 
@@ -161,16 +170,18 @@ def _item(document: Document, notes: Notes) -> dict[str, Any]:
         spans = [{"begin": at.start, "end": at.end} for at in entity.fragments]
         denotations.append({"id": name, "span": spans if len(spans) > 1 else spans[0], "obj": entity.type})
         pairs = [] if entity.score is None else [{"pred": SCORE, "obj": entity.score}]
-        for one in [*pairs, *_attributes(entity, document.id, notes)]:
-            attributes.append({"id": f"A{len(attributes) + 1}", "subj": name, **one})
+        for attribute in [*pairs, *_attributes(entity, document.id, notes)]:
+            attributes.append({"id": f"A{len(attributes) + 1}", "subj": name, **attribute})
     item = {**meta, "text": document.text, "denotations": denotations}
     return {**item, "attributes": attributes} if attributes else item
 
 
 def _attributes(entity: Entity, document_id: str, notes: Notes) -> list[dict[str, Any]]:
     """Return what the format keeps in `meta`, checked, because it may come from anywhere."""
-    kept = entity.meta.get(META, [])
-    if isinstance(kept, list) and all(isinstance(one, dict) and set(one) == {"pred", "obj"} for one in kept):
-        return kept
+    attributes = entity.meta.get(META, [])
+    if isinstance(attributes, list) and all(
+        isinstance(attribute, dict) and set(attribute) == {"pred", "obj"} for attribute in attributes
+    ):
+        return attributes
     notes.add("meta 'pubannotation' that is not attributes, not written", f"{document_id}: {entity.type}")
     return []

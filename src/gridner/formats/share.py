@@ -52,12 +52,12 @@ def read(source: Source) -> Iterator[Document]:
     runs = _index(annotations, texts, source)
     if source.path.is_file() and source.path.name.lower().endswith(XML_SUFFIXES):  # it is about one document
         texts = {name: path for name, path in texts.items() if name in runs}
-    for name, found in runs.items():
+    for name, document_runs in runs.items():
         if name not in texts and source.wants(name):
-            place = found[0].start.where if found[0].start else str(found[0].path)
-            with source.record(place):
+            run_where = document_runs[0].start.where if document_runs[0].start else str(document_runs[0].path)
+            with source.record(run_where):
                 raise FormatError(
-                    f"{place}: document {name[:60]} has no text, expected {name[:60]}.txt (--texts names its folder)"
+                    f"{run_where}: no text for document {name[:60]}; add {name[:60]}.txt or pass its folder as --texts"
                 )
     for name, path in texts.items():
         if source.wants(name):
@@ -76,10 +76,10 @@ def _find(source: Source) -> tuple[dict[str, Path], dict[str, Path]]:
     marks = XML_SUFFIXES + PIPE_SUFFIXES
     if source.texts is not None:
         texts = files_under(source.texts, (".txt", ".text"), source)
-        taken = {path.resolve() for path in texts.values()}
+        text_paths = {path.resolve() for path in texts.values()}
         annotations = files_under(root, ("",), source)
         if root.is_dir():
-            annotations = {name: path for name, path in annotations.items() if path.resolve() not in taken}
+            annotations = {name: path for name, path in annotations.items() if path.resolve() not in text_paths}
         return annotations, texts
     folder = root.parent if root.is_file() else root
     names = names_under(folder, source)
@@ -92,22 +92,22 @@ def _find(source: Source) -> tuple[dict[str, Path], dict[str, Path]]:
 
 def _index(annotations: dict[str, Path], texts: Collection[str], source: Source) -> dict[str, list[_Run]]:
     """Return where the annotations of each document are: paths and line numbers, to keep memory small."""
-    found: dict[str, list[_Run]] = defaultdict(list)
+    runs_by_document: dict[str, list[_Run]] = defaultdict(list)
     for file_name, path in annotations.items():
         suffix = next((suffix for suffix in XML_SUFFIXES if path.name.lower().endswith(suffix)), None)
         if suffix is not None:
             name = file_name[: -len(suffix)]
-            found[name if name in texts else name.rpartition("/")[2]].append(_Run(path))
+            runs_by_document[name if name in texts else name.rpartition("/")[2]].append(_Run(path))
             continue
         for line in read_lines(path):
             with source.record(line.where):
                 if line.text.strip():
-                    runs = found[re.sub(r"\.txt$", "", line.text.split("|")[0], flags=re.IGNORECASE)]
+                    runs = runs_by_document[re.sub(r"\.txt$", "", line.text.split("|")[0], flags=re.IGNORECASE)]
                     if runs and runs[-1].path == path and runs[-1].last == line.number - 1:
                         runs[-1] = runs[-1]._replace(last=line.number)
                     else:
                         runs.append(_Run(path, line._replace(data=b""), line.number))
-    return found
+    return runs_by_document
 
 
 def _read_run(run: _Run, text: str, source: Source) -> Iterator[Entity]:

@@ -95,12 +95,12 @@ def _suggested(folder: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(read_bytes(path))["documents"]
+        hashes = json.loads(read_bytes(path))["documents"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise FormatError(f"{path}: {error!s:.80}, expected what gridner next wrote") from None
-    if not isinstance(found, dict):
-        raise FormatError(f"{path}: documents are {found!r:.40}, expected what gridner next wrote")
-    return found
+    if not isinstance(hashes, dict):
+        raise FormatError(f"{path}: documents are {hashes!r:.40}, expected what gridner next wrote")
+    return hashes
 
 
 def _hash(path: Path) -> str:

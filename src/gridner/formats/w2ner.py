@@ -25,7 +25,7 @@ from gridner.text.sentences import Mention
 def read(source: Source) -> Iterator[Document]:
     """Yield the documents of a file (or of the .json files of a folder). JSON lines are accepted, too."""
     for path, prefix in numbered_files(source, (".json", ".jsonl")):
-        for (_, document_id), group in groupby(_records(path, prefix, source), key=lambda found: found[0]):
+        for (_, document_id), group in groupby(_records(path, prefix, source), key=lambda numbered: numbered[0]):
             yield document_from_words(document_id, [record for _, record in group])
 
 
@@ -36,10 +36,10 @@ def _records(path: Path, prefix: str, source: Source) -> Iterator[tuple[tuple[in
         for number, item in enumerate(stream_values(path), start=1):
             where = f"{path}: record {number}"
             with source.record(where):
-                own = _own_id(item, where)
-                document_id = f"{prefix}{number}" if own is None else own
-                is_next = own is None or own != last
-                last = own
+                stated_id = _own_id(item, where)
+                document_id = f"{prefix}{number}" if stated_id is None else stated_id
+                is_next = stated_id is None or stated_id != last
+                last = stated_id
                 if source.wants(document_id):
                     if is_next:
                         source.once(document_id, where)
@@ -50,10 +50,10 @@ def _records(path: Path, prefix: str, source: Source) -> Iterator[tuple[tuple[in
 
 
 def _own_id(item: Any, where: str) -> str | None:
-    own = item.get("id") if isinstance(item, dict) else None
-    if own is not None and (not isinstance(own, str) or not own):
-        raise FormatError(f"{where}: id is {shorten(own)}, expected text")
-    return own
+    stated_id = item.get("id") if isinstance(item, dict) else None
+    if stated_id is not None and (not isinstance(stated_id, str) or not stated_id):
+        raise FormatError(f"{where}: id is {shorten(stated_id)}, expected text")
+    return stated_id
 
 
 def _read_record(item: Any, source: Source, where: str) -> Record:

@@ -38,8 +38,8 @@ class TypeAbout:
 
     def __str__(self) -> str:
         example = f"such as “{self.example}”" if self.example else ""
-        said = ", ".join(filter(None, (self.description, example)))
-        return f"{self.name}: {said}" if said else self.name
+        explanation = ", ".join(filter(None, (self.description, example)))
+        return f"{self.name}: {explanation}" if explanation else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +53,24 @@ class ModelAbout:
 
     def type(self, name: str) -> TypeAbout:
         """Return what is known about a type: its name at least."""
-        return next((one for one in self.types if one.name == name), TypeAbout(name))
+        return next((type for type in self.types if type.name == name), TypeAbout(name))
 
     def only(self, names: Iterable[str]) -> ModelAbout:
         """Return the same without the types that are not among these."""
-        kept = frozenset(names)
-        return replace(self, types=tuple(one for one in self.types if one.name in kept))
+        wanted = frozenset(names)
+        return replace(self, types=tuple(type for type in self.types if type.name in wanted))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, as a file has it; what is empty is left out."""
-        types = {one.name: _without_empty(asdict(replace(one, name=""))) for one in self.types}
+        types = {type.name: _without_empty(asdict(replace(type, name=""))) for type in self.types}
         return _without_empty({**asdict(self), "types": types})
 
     def to_toml(self) -> str:
         """Return a TOML file, with what is empty to be filled in."""
         lines = [f"{name} = {_quoted(getattr(self, name))}" for name in _texts(ModelAbout)]
-        for one in self.types:
-            lines += ["", f"[types.{_quoted(one.name)}]"]
-            lines += [f"{name} = {_quoted(getattr(one, name))}" for name in _texts(TypeAbout) if name != "name"]
+        for type in self.types:
+            lines += ["", f"[types.{_quoted(type.name)}]"]
+            lines += [f"{name} = {_quoted(getattr(type, name))}" for name in _texts(TypeAbout) if name != "name"]
         return "\n".join([*lines, ""])
 
 
@@ -79,19 +79,19 @@ Kind = TypeVar("Kind", ModelAbout, TypeAbout)
 
 def about_from(data: object, where: str, types: Iterable[str]) -> ModelAbout:
     """Return what plain data says about a model with these types. What is wrong raises UsageError."""
-    given = _mapping(data, where)
+    entries = _mapping(data, where)
     known = tuple(types)
-    described = _mapping(given.get("types", {}), f"{where}: types")
+    described = _mapping(entries.get("types", {}), f"{where}: types")
     for name in described:
         if name not in known:
             raise UsageError(f"{where}: type {name!r:.60}, expected those of the model: {', '.join(known)}")
-    about = _filled(ModelAbout(), given, where)
-    own = (
+    about = _filled(ModelAbout(), entries, where)
+    described_types = (
         _filled(TypeAbout(name), _mapping(described[name], f"{where}: types.{name}"), f"{where}: types.{name}")
         for name in known
         if name in described
     )
-    return replace(about, types=tuple(own))
+    return replace(about, types=tuple(described_types))
 
 
 def read_about(path: Path, types: Iterable[str]) -> ModelAbout:

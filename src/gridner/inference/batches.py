@@ -33,8 +33,11 @@ def _plan(
     least, begins = [0], [0]  # cost of the shortest so many sentences, and where the last batch of them begins
     for end, number in enumerate(order, start=1):
         length = max(1, lengths[number])
-        each, most = cost(length), max(1, fits(length))
-        costs = ((least[begin] + batch_cost + (end - begin) * each, begin) for begin in range(max(0, end - most), end))
+        sentence_cost, most = cost(length), max(1, fits(length))
+        costs = (
+            (least[begin] + batch_cost + (end - begin) * sentence_cost, begin)
+            for begin in range(max(0, end - most), end)
+        )
         total, begin = min(costs)
         least.append(total)
         begins.append(begin)

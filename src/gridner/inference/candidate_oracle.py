@@ -44,7 +44,9 @@ def candidate_oracle(recognizer: Recognizer, documents: Iterable[Document]) -> C
         alignment = align(document)
         candidates = _candidates(recognizer, alignment.sentences, result)
         reachable = tuple(
-            replace(sentence, mentions=tuple(one for one in sentence.mentions if words.issuperset(one.words)))
+            replace(
+                sentence, mentions=tuple(mention for mention in sentence.mentions if words.issuperset(mention.words))
+            )
             for sentence, words in zip(alignment.sentences, candidates, strict=True)
         )
         predicted = oracle(document, alignment=replace(alignment, sentences=reachable))

@@ -242,9 +242,9 @@ def read_types(directory: Path) -> tuple[TypeAbout, ...]:
 def write_about(directory: Path, about: ModelAbout) -> None:
     """Put a description into the manifest of a model, instead of the one that is there."""
     manifest = _read_manifest(directory)
-    kept = {name: value for name, value in manifest.items() if name != "about"}
-    place = list(kept).index("types") + 1
-    items = [*list(kept.items())[:place], ("about", about.to_dict()), *list(kept.items())[place:]]
+    others = {name: value for name, value in manifest.items() if name != "about"}
+    position = list(others).index("types") + 1
+    items = [*list(others.items())[:position], ("about", about.to_dict()), *list(others.items())[position:]]
     text = json.dumps(dict(items), indent=1, ensure_ascii=False)
     write_whole(directory / MANIFEST, partial(write_text, text=text), folder=False, force=True)
 

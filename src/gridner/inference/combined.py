@@ -23,21 +23,21 @@ class CombinedRecognizer(BaseRecognizer):
     @property
     def types(self) -> tuple[str, ...]:
         """The types that any of the models finds, in their order."""
-        return tuple(dict.fromkeys(name for one in self.models.values() for name in one.types))
+        return tuple(dict.fromkeys(name for recognizer in self.models.values() for name in recognizer.types))
 
     @property
     def threshold(self) -> float:
         """The highest threshold of the models. A request without a threshold uses that of each model."""
-        return max(one.threshold for one in self.models.values())
+        return max(recognizer.threshold for recognizer in self.models.values())
 
     @property
     def cells(self) -> int:
         """Grid cells of a batch, at most."""
-        return min(one.cells for one in self.models.values())
+        return min(recognizer.cells for recognizer in self.models.values())
 
     def recognize(self, requests: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
         """Yield after each window the number of the sentence that it completes, with its mentions, or None."""
-        found: list[list[Mention]] = [[] for _ in requests]
+        mentions_found: list[list[Mention]] = [[] for _ in requests]
         wanted = [self.wanted(request.models) for request in requests]
         models_left = [len(names) for names in wanted]
         for name, recognizer in self.models.items():
@@ -47,9 +47,9 @@ class CombinedRecognizer(BaseRecognizer):
                     yield None
                     continue
                 number, mentions = numbers[finished[0]], finished[1]
-                found[number] += [replace(mention, models=(name,)) for mention in mentions]
+                mentions_found[number] += [replace(mention, models=(name,)) for mention in mentions]
                 models_left[number] -= 1
-                yield None if models_left[number] else (number, merge_models(found[number]))
+                yield None if models_left[number] else (number, merge_models(mentions_found[number]))
 
     def wanted(self, names: Iterable[str] | None) -> frozenset[str]:
         """Return the names of the models that are asked for, which are all if there are none; check them."""

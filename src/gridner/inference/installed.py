@@ -25,11 +25,11 @@ def installed_models() -> dict[str, Path]:
     """Return the folders of the installed models by name. Where two have the same name, gridner's own comes first."""
     spec = find_spec(NAMESPACE)
     others = spec.submodule_search_locations if spec is not None else None
-    found: dict[str, Path] = {}
-    for place in (OWN_MODELS, *map(Path, others or ())):
-        for manifest in sorted(place.glob(f"*/{MANIFEST}")):
-            found.setdefault(manifest.parent.name, manifest.parent)
-    return found
+    folders: dict[str, Path] = {}
+    for folder in (OWN_MODELS, *map(Path, others or ())):
+        for manifest in sorted(folder.glob(f"*/{MANIFEST}")):
+            folders.setdefault(manifest.parent.name, manifest.parent)
+    return folders
 
 
 def find_model(model: Model | None = None) -> Path:
@@ -51,12 +51,12 @@ def find_model(model: Model | None = None) -> Path:
 
 def find_models(models: Models = None) -> dict[str, Path]:
     """Return the folders of one model or of several by name: that of the folder, unless two have the same."""
-    given = [models] if models is None or isinstance(models, str | Path) else list(models)
-    if not given:
+    wanted = [models] if models is None or isinstance(models, str | Path) else list(models)
+    if not wanted:
         raise UsageError("no models, expected at least one")
-    folders = [find_model(model) for model in given]
-    places = [folder.resolve() for folder in folders]
-    if len(set(places)) < len(places):
-        raise UsageError(f"models {', '.join(map(str, given))}: one of them twice, expected different models")
-    names = [place.name for place in places]
-    return dict(zip(names if len(set(names)) == len(names) else map(str, given), folders, strict=True))
+    folders = [find_model(model) for model in wanted]
+    paths = [folder.resolve() for folder in folders]
+    if len(set(paths)) < len(paths):
+        raise UsageError(f"models {', '.join(map(str, wanted))}: one of them twice, expected different models")
+    names = [path.name for path in paths]
+    return dict(zip(names if len(set(names)) == len(names) else map(str, wanted), folders, strict=True))

@@ -84,13 +84,13 @@ def _add_names(path: str | Path, recognizers: Collection[Recognizer]) -> None:
     if unknown := sorted(set(names.types) - set(known)):
         raise UsageError(f"{path}: names of {', '.join(unknown)}, expected those of {', '.join(known)}")
     for recognizer in recognizers:
-        own = Lexicon((type, name) for type, name in names if type in recognizer.types)
-        if own and not recognizer.decoding.name_bonus:
+        lexicon = Lexicon((type, name) for type, name in names if type in recognizer.types)
+        if lexicon and not recognizer.decoding.name_bonus:
             raise UsageError(
                 f"{path}: the model's decoding.name_bonus is 0, so names change nothing; "
                 "choose a bonus with gridner tune --lexicon"
             )
-        recognizer.lexicon |= own
+        recognizer.lexicon |= lexicon
 
 
 def _with_changes(settings: DecodingConfig, changes: Mapping[str, Any]) -> DecodingConfig:

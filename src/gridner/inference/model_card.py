@@ -83,7 +83,7 @@ def card_of(checkpoint: Checkpoint) -> str:
         lines += ["", "The epoch was chosen on dev, so expect lower scores on other corpora."]
     if training["notes"]:
         lines += ["", "## What was left out or changed", ""]
-        lines += [f"- {count:,} × {what}" for what, count in training["notes"].items()]
+        lines += [f"- {count:,} × {note}" for note, count in training["notes"].items()]
     if training.get("versions"):
         lines += ["", "## Versions", "", ", ".join(f"{name} {number}" for name, number in training["versions"].items())]
     return "\n".join([*lines, ""])
@@ -101,9 +101,9 @@ def _types(checkpoint: Checkpoint) -> list[str]:
     if not checkpoint.about.types:
         return []
     lines = ["## What it finds", "", "| type | what it is | such as | corpus |", "|---|---|---|---|"]
-    for one in checkpoint.described_types:
-        example = f"*{one.example}*" if one.example else ""
-        lines.append(f"| {one.name} | {one.description} | {example} | {one.corpus} |")
+    for type in checkpoint.described_types:
+        example = f"*{type.example}*" if type.example else ""
+        lines.append(f"| {type.name} | {type.description} | {example} | {type.corpus} |")
     return [*lines, ""]
 
 
@@ -130,8 +130,8 @@ def _teachers(about: Mapping[str, Any], checkpoint: Checkpoint) -> list[str]:
         "",
         "| | name | SHA-256 |",
         "|---|---|---|",
-        *(f"| teacher | {one['name']} | `{one['sha256'][:16]}` |" for one in about["teachers"]),
-        *(f"| text | {one['name']} | `{one['sha256'][:16]}` |" for one in about["text"]),
+        *(f"| teacher | {source['name']} | `{source['sha256'][:16]}` |" for source in about["teachers"]),
+        *(f"| text | {source['name']} | `{source['sha256'][:16]}` |" for source in about["text"]),
     ]
 
 

@@ -23,7 +23,7 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "written by": f"gridner {checkpoint.version}",
         "fingerprint": model_fingerprint(folder)[:16],
         **{name: text for name, text in checkpoint.about.to_dict().items() if name != "types"},
-        "types": [asdict(one) for one in checkpoint.described_types],
+        "types": [asdict(type) for type in checkpoint.described_types],
         "names": len(checkpoint.lexicon),
         "pieces at most": checkpoint.max_pieces,
         "model": settings["model"],

@@ -54,8 +54,8 @@ class PredictionTask:
 
     def types_looked_for(self) -> list[TypeAbout]:
         """Return the types that can be found, with what they mean."""
-        found = {one.name: one for folder in find_models(self.model).values() for one in read_types(folder)}
-        return [one for name, one in found.items() if self.types is None or name in self.types]
+        types = {type.name: type for folder in find_models(self.model).values() for type in read_types(folder)}
+        return [type for name, type in types.items() if self.types is None or name in self.types]
 
     def predict(
         self,
@@ -67,7 +67,7 @@ class PredictionTask:
     ) -> Iterator[Document]:
         """Yield the documents with the entities that are wanted. `each` is called after each sentence."""
         for document in recognizer.pipe(documents, notes=notes, each=each):
-            wanted = tuple(one for one in document.entities if self.types is None or one.type in self.types)
+            wanted = tuple(entity for entity in document.entities if self.types is None or entity.type in self.types)
             yield simplified(replace(document, entities=wanted), flat=self.flat, max_gap=self.max_gap, notes=notes)
 
 

@@ -110,7 +110,9 @@ class Recognizer(BaseRecognizer):
         So a caller can do something else between windows, or stop. A sentence of several windows is complete when all
         windows are done.
         """
-        found: dict[int, list[tuple[range, Sequence[Mention]]]] = {number: [] for number in range(len(requests))}
+        mentions_of_windows: dict[int, list[tuple[range, Sequence[Mention]]]] = {
+            number: [] for number in range(len(requests))
+        }
         sentences = [request.sentence for request in requests]
         for window in self.score_windows(sentences, notes=[request.notes for request in requests]):
             request, sentence = requests[window.sentence], sentences[window.sentence]
@@ -119,10 +121,12 @@ class Recognizer(BaseRecognizer):
                 where = f"{sentence.document_id}: {sentence.start}-{sentence.end}"
                 request.notes.add("sentence where the decoder's caps were reached", where)
             mentions = [window.in_window(mention) for mention in decoded.mentions]
-            found[window.sentence].append((window.words, mentions))
+            mentions_of_windows[window.sentence].append((window.words, mentions))
             is_whole_sentence = len(window.words) == len(sentence.words)
-            yield (window.sentence, self._merged(found.pop(window.sentence))) if is_whole_sentence else None
-        yield from ((number, self._merged(windows)) for number, windows in found.items())
+            yield (
+                (window.sentence, self._merged(mentions_of_windows.pop(window.sentence))) if is_whole_sentence else None
+            )
+        yield from ((number, self._merged(windows)) for number, windows in mentions_of_windows.items())
 
     def cut_windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> list[WindowInput]:
         """Cut sentences into windows that the network takes. `notes`, one per sentence, count words that are cut."""

@@ -85,8 +85,8 @@ class PartialPredictions:
             for document in self.documents():
                 self.done[document.id] = _hash(document)
         if (self.folder / "notes.json").exists():
-            for what, count, places in json.loads((self.folder / "notes.json").read_text(encoding="utf-8")):
-                self._notes.take(what, count, places)
+            for note, count, places in json.loads((self.folder / "notes.json").read_text(encoding="utf-8")):
+                self._notes.take(note, count, places)
 
     def _cut_torn_line(self) -> None:
         """Remove a line without an end, which was being written when the process died."""

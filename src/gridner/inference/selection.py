@@ -51,22 +51,24 @@ def choose_next(
     """
     if count < 1:
         raise UsageError(f"count is {count}, expected at least 1")
-    own = recognizer.decoding.threshold
-    unsure = replace(recognizer, decoding=replace(recognizer.decoding, threshold=min(own, LOWEST)))
+    threshold = recognizer.decoding.threshold
+    unsure = replace(recognizer, decoding=replace(recognizer.decoding, threshold=min(threshold, LOWEST)))
     texts = documents if unit == "documents" else _sentences(documents)
-    found = (_candidate(document, own) for document in unsure.pipe(texts, notes=notes, each=each))
-    pool = nlargest(POOL * count, found, key=lambda candidate: candidate.value)
+    candidates = (_candidate(document, threshold) for document in unsure.pipe(texts, notes=notes, each=each))
+    pool = nlargest(POOL * count, candidates, key=lambda candidate: candidate.value)
     return _diverse(pool, count)
 
 
 def _sentences(documents: Iterable[Document | str]) -> Iterator[Document]:
     """Yield each sentence as a document, named after its document and its number."""
     for number, document in enumerate(documents, start=1):
-        whole = Document(str(number), document) if isinstance(document, str) else document
-        for place, sentence in enumerate(stream_sentences(whole), start=1):
-            text = whole.text[sentence.start : sentence.end]
+        source = Document(str(number), document) if isinstance(document, str) else document
+        for sentence_number, sentence in enumerate(stream_sentences(source), start=1):
+            text = source.text[sentence.start : sentence.end]
             words = tuple(Fragment(word.start - sentence.start, word.end - sentence.start) for word in sentence.words)
-            yield Document(f"{whole.id}-{place}", text, sentences=None if whole.sentences is None else (words,))
+            yield Document(
+                f"{source.id}-{sentence_number}", text, sentences=None if source.sentences is None else (words,)
+            )
 
 
 def _candidate(document: Document, threshold: float) -> Candidate:
@@ -92,15 +94,15 @@ def _diverse(pool: Sequence[Candidate], count: int) -> list[Candidate]:
     similar = [0.0] * len(left)
     chosen: list[Candidate] = []
     while left and len(chosen) < count:
-        best = max(range(len(left)), key=lambda place: left[place].value * (1 - similar[place]))
+        best = max(range(len(left)), key=lambda position: left[position].value * (1 - similar[position]))
         chosen.append(left.pop(best))
         del similar[best]
-        for place, candidate in enumerate(left):
-            similar[place] = max(similar[place], _cosine(candidate.doubts, chosen[-1].doubts))
+        for position, candidate in enumerate(left):
+            similar[position] = max(similar[position], _cosine(candidate.doubts, chosen[-1].doubts))
     return chosen
 
 
-def _cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    product = sum(weight * other.get(word, 0.0) for word, weight in one.items())
-    lengths = sqrt(sum(weight**2 for weight in one.values()) * sum(weight**2 for weight in other.values()))
+def _cosine(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    product = sum(weight * second.get(word, 0.0) for word, weight in first.items())
+    lengths = sqrt(sum(weight**2 for weight in first.values()) * sum(weight**2 for weight in second.values()))
     return min(1.0, product / lengths) if lengths else 0.0

@@ -86,7 +86,7 @@ def tune_model(
         "scores": {"dev": evaluation_json(after)},
         "reliability": reliability,
         "lexicon": checkpoint.lexicon.about() if checkpoint.lexicon else None,
-        "notes": {what: count for what, count, _ in notes},
+        "notes": {note: count for note, count, _ in notes},
     }
     checkpoint = replace(checkpoint, training=facts)
 

@@ -52,21 +52,21 @@ def _documents(dataset: Iterable[Any], where: str, notes: Notes) -> Iterator[Doc
 def _each(dataset: Iterable[Any], where: str, checked: bool, notes: Notes) -> Iterator[Document]:
     seen: set[str] = set()
     for number, item in enumerate(dataset):
-        place = f"{where}[{number}]"
+        item_where = f"{where}[{number}]"
         if not checked:
-            _check_columns(item, place)
+            _check_columns(item, item_where)
         try:
-            document = from_kb(item, place, notes)
+            document = from_kb(item, item_where, notes)
         except InvalidError as error:
-            raise FormatError(f"{place}: {error}") from None
+            raise FormatError(f"{item_where}: {error}") from None
         if document.id in seen:
-            raise FormatError(f"{place}: document {document.id} a second time, expected each id once")
+            raise FormatError(f"{item_where}: document {document.id} a second time, expected each id once")
         seen.add(document.id)
         yield document
 
 
-def _check_columns(found: Iterable[str], where: str) -> None:
-    names = list(found)
+def _check_columns(columns: Iterable[str], where: str) -> None:
+    names = list(columns)
     if missing := [name for name in NEEDED if name not in names]:
         raise FormatError(
             f"{where}: columns {', '.join(names) or 'none'}, without {', '.join(missing)}, "
@@ -100,15 +100,17 @@ def features() -> datasets.Features:
     """Return the columns of the schema with their types, also those of empty lists."""
     library = need("datasets", "datasets")
     text, pairs = library.Value("string"), [[library.Value("int32")]]
-    said = {"text": [text], "offsets": pairs}
+    located_text = {"text": [text], "offsets": pairs}
     concepts = [{"db_name": text, "db_id": text}]
     return library.Features(
         {
             "id": text,
             "document_id": text,
-            "passages": [{"id": text, "type": text, **said}],
-            "entities": [{"id": text, "type": text, **said, "normalized": concepts}],
-            "events": [{"id": text, "type": text, "trigger": said, "arguments": [{"role": text, "ref_id": text}]}],
+            "passages": [{"id": text, "type": text, **located_text}],
+            "entities": [{"id": text, "type": text, **located_text, "normalized": concepts}],
+            "events": [
+                {"id": text, "type": text, "trigger": located_text, "arguments": [{"role": text, "ref_id": text}]}
+            ],
             "coreferences": [{"id": text, "entity_ids": [text]}],
             "relations": [{"id": text, "type": text, "arg1_id": text, "arg2_id": text, "normalized": concepts}],
         }

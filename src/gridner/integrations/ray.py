@@ -111,24 +111,28 @@ class _Worker:
         self.recognizer = task.load()
 
     def __call__(self, batch: pa.Table) -> pa.Table:
-        whole = [DOCUMENT] if DOCUMENT in batch.column_names else []
-        rows = batch.select(["id", "text", *whole]).to_pylist()
+        document_column = [DOCUMENT] if DOCUMENT in batch.column_names else []
+        rows = batch.select(["id", "text", *document_column]).to_pylist()
         good: list[tuple[int, Document]] = []
-        for place, row in enumerate(rows):
+        for row_number, row in enumerate(rows):
             row |= {"entities": [], "error": None, "notes": []}
             try:
-                good.append((place, _document(row)))
+                good.append((row_number, _document(row)))
             except GridnerError as error:
                 row["error"] = str(error)
         notes = Notes()
         answers = self.task.predict(self.recognizer, [document for _, document in good], notes=notes)
-        for (place, _), answer in zip(good, answers, strict=True):
-            rows[place]["entities"] = [
-                {"type": one.type, "fragments": [[at.start, at.end] for at in one.fragments], "score": one.score}
-                for one in answer.entities
+        for (row_number, _), answer in zip(good, answers, strict=True):
+            rows[row_number]["entities"] = [
+                {
+                    "type": entity.type,
+                    "fragments": [[at.start, at.end] for at in entity.fragments],
+                    "score": entity.score,
+                }
+                for entity in answer.entities
             ]
         if rows:
-            rows[-1]["notes"] = [{"what": what, "count": n, "places": places[:5]} for what, n, places in notes]
+            rows[-1]["notes"] = [{"what": note, "count": n, "places": places[:5]} for note, n, places in notes]
         return pa.Table.from_pylist(
             [{**row, "id": _as_text(row["id"]), "text": _as_text(row["text"])} for row in rows], SCHEMA
         )
@@ -139,10 +143,10 @@ def _document(row: dict[str, Any]) -> Document:
         if not isinstance(row[name], str):
             raise UsageError(f"{name} is {row[name]!r:.40}, expected text")
     check_not_empty(row["text"], row["id"])
-    return Document(row["id"], row["text"]) if row.get(DOCUMENT) is None else _whole(row)
+    return Document(row["id"], row["text"]) if row.get(DOCUMENT) is None else _document_with_meta(row)
 
 
-def _whole(row: dict[str, Any]) -> Document:
+def _document_with_meta(row: dict[str, Any]) -> Document:
     return from_json(json.loads(row[DOCUMENT]), row["id"])
 
 
@@ -164,18 +168,24 @@ def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ra
     """Return documents of any format as a dataset; their texts go into the object store of Ray, block by block."""
     rest = iter(documents)
     blocks: list[Any] = []
-    while some := list(islice(rest, together)):
-        lines = [line_of(replace(one, entities=())).decode() for one in some]
-        columns = {"id": [one.id for one in some], "text": [one.text for one in some], DOCUMENT: lines}
+    while block_documents := list(islice(rest, together)):
+        lines = [line_of(replace(document, entities=())).decode() for document in block_documents]
+        columns = {
+            "id": [document.id for document in block_documents],
+            "text": [document.text for document in block_documents],
+            DOCUMENT: lines,
+        }
         blocks.append(ray.put(pa.table(columns, pa.schema([(name, pa.string()) for name in columns]))))
     if not blocks:
         raise UsageError("no documents, expected some to read")
     return ray.data.from_arrow_refs(blocks)
 
 
-def to_documents(found: ray.data.Dataset, *, notes: Notes, batch_size: int = ROWS_PER_BATCH) -> Iterator[Document]:
+def to_documents(
+    predictions: ray.data.Dataset, *, notes: Notes, batch_size: int = ROWS_PER_BATCH
+) -> Iterator[Document]:
     """Yield the documents of a dataset that `predict` returned, and count the rows that could not be read."""
-    batches: Iterable[Any] = found.iter_batches(batch_size=batch_size, batch_format="pyarrow")
+    batches: Iterable[Any] = predictions.iter_batches(batch_size=batch_size, batch_format="pyarrow")
     for batch in batches:
         for row in batch.to_pylist():
             for note in row["notes"]:
@@ -184,8 +194,8 @@ def to_documents(found: ray.data.Dataset, *, notes: Notes, batch_size: int = ROW
                 notes.add("row that could not be read, left out", row["error"])
                 continue
             entities = tuple(
-                Entity(one["type"], tuple(Fragment(*at) for at in one["fragments"]), one["score"])
-                for one in row["entities"]
+                Entity(entity["type"], tuple(Fragment(*at) for at in entity["fragments"]), entity["score"])
+                for entity in row["entities"]
             )
-            plain = Document(row["id"], row["text"]) if row[DOCUMENT] is None else _whole(row)
+            plain = Document(row["id"], row["text"]) if row[DOCUMENT] is None else _document_with_meta(row)
             yield replace(plain, entities=entities)

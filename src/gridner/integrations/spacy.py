@@ -112,8 +112,8 @@ class Component:
     def recognizer(self) -> BaseRecognizer:
         """The recognizer of this process."""
         if self._loaded is None or self._loaded[0] != os.getpid():
-            own = {} if self.settings.threshold is None else {"threshold": self.settings.threshold}
-            recognizer = load(self._model, threads=self.settings.threads, lexicon=self._lexicon, **own)
+            settings = {} if self.settings.threshold is None else {"threshold": self.settings.threshold}
+            recognizer = load(self._model, threads=self.settings.threads, lexicon=self._lexicon, **settings)
             known = recognizer.types
             for type in sorted(set(self.settings.types or ()) - set(known)):
                 raise UsageError(f"gridner: type {type}, expected those that the model finds: {', '.join(known)}")
@@ -140,21 +140,21 @@ class Component:
         """
         recognizer, rest = self.recognizer, iter(stream)  # a model that cannot be loaded is the fault of no doc
         while docs := list(islice(rest, batch_size)):
-            asked: list[tuple[Doc, Document]] = []
+            pairs: list[tuple[Doc, Document]] = []
             for doc in docs:
                 try:
-                    asked.append((doc, self._document(doc)))
+                    pairs.append((doc, self._document(doc)))
                 except Exception as error:
                     self._handler(self.name, self, [doc], error)
             try:
-                self._answer(recognizer, asked)
+                self._answer(recognizer, pairs)
             except Exception:
-                yield from self._one_by_one(recognizer, asked)
+                yield from self._one_by_one(recognizer, pairs)
             else:
-                yield from (doc for doc, _ in asked)
+                yield from (doc for doc, _ in pairs)
 
-    def _one_by_one(self, recognizer: BaseRecognizer, asked: Sequence[tuple[Doc, Document]]) -> Iterator[Doc]:
-        for doc, document in asked:
+    def _one_by_one(self, recognizer: BaseRecognizer, pairs: Sequence[tuple[Doc, Document]]) -> Iterator[Doc]:
+        for doc, document in pairs:
             try:
                 self._answer(recognizer, [(doc, document)])
             except Exception as error:
@@ -167,14 +167,14 @@ class Component:
         settings = self.settings
         return document_of(doc, f"doc {self._docs}", tokens=settings.tokens, sentences=settings.sentences)
 
-    def _answer(self, recognizer: BaseRecognizer, asked: Sequence[tuple[Doc, Document]]) -> None:
+    def _answer(self, recognizer: BaseRecognizer, pairs: Sequence[tuple[Doc, Document]]) -> None:
         """Find the entities and put them into the docs: into all of them, or none."""
         wanted, notes = self.settings.types, Notes()
-        documents = [document for _, document in asked]
+        documents = [document for _, document in pairs]
         answers = list(recognizer.pipe(documents, batch_size=self.settings.batch_size, notes=notes))
-        for (doc, _), answer in zip(asked, answers, strict=True):
-            found = [entity for entity in answer.entities if wanted is None or entity.type in wanted]
-            put(doc, found, self.settings.spans_key, where=answer.id, notes=notes)
+        for (doc, _), answer in zip(pairs, answers, strict=True):
+            entities = [entity for entity in answer.entities if wanted is None or entity.type in wanted]
+            put(doc, entities, self.settings.spans_key, where=answer.id, notes=notes)
         self.notes.merge(notes)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
@@ -193,7 +193,7 @@ class Component:
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "Component":
         """Read what `to_disk` wrote. A setting that this pipeline was given stands, the others are as written."""
-        folder, given, default = Path(path), asdict(self.settings), asdict(Settings())
+        folder, configured, default = Path(path), asdict(self.settings), asdict(Settings())
         if not (folder / SAVED).is_file():
             raise FormatError(f"{folder}: not a folder of the gridner component, expected {SAVED} in it")
         try:
@@ -202,9 +202,9 @@ class Component:
             raise FormatError(f"{folder / SAVED}: {error}, expected the settings that gridner saved") from None
         if unknown := sorted(saved.keys() - default.keys()):
             raise FormatError(f"{folder / SAVED}: {unknown[0]!r:.40}, expected settings of this version of gridner")
-        kept: dict[str, Any] = {**default, **saved}
-        kept |= {name: value for name, value in given.items() if value != default[name]}
-        self.settings = Settings(**kept)
+        settings: dict[str, Any] = {**default, **saved}
+        settings |= {name: value for name, value in configured.items() if value != default[name]}
+        self.settings = Settings(**settings)
         self._model, self._lexicon, self._loaded = self.settings.model, self.settings.lexicon, None
         if MODEL not in exclude:
             if self._model == saved.get("model") and (folder / MODEL / MANIFEST).is_file():

@@ -40,8 +40,8 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> Iterator[Cel
     labels = [label_of(entity) for entity in entities]
     columns = columns_of(text, span)
 
-    def column(place: int) -> int:
-        return columns[min(max(place, span.start), span.end) - span.start]
+    def column(offset: int) -> int:
+        return columns[min(max(offset, span.start), span.end) - span.start]
 
     chosen = lanes(
         [
@@ -52,9 +52,11 @@ def cells(text: str, span: Fragment, entities: Sequence[Entity]) -> Iterator[Cel
     cuts = {
         span.start,
         span.end,
-        *(place for entity in entities for part in entity.fragments for place in (part.start, part.end)),
+        *(offset for entity in entities for part in entity.fragments for offset in (part.start, part.end)),
     }
-    cuts |= {place for place in range(span.start + 1, span.end) if text[place].isspace() != text[place - 1].isspace()}
+    cuts |= {
+        offset for offset in range(span.start + 1, span.end) if text[offset].isspace() != text[offset - 1].isspace()
+    }
     order = sorted(range(len(entities)), key=lambda number: entities[number].start)
     started = 0
     open_entities: list[int] = []  # entities over the cell, in their order

@@ -41,18 +41,18 @@ def lanes(extents: Sequence[tuple[int, int]]) -> list[int]:
     """
     chosen = [0] * len(extents)
     count = 0
-    taken: list[tuple[int, int]] = []  # heap of (end, lane)
+    occupied: list[tuple[int, int]] = []  # heap of (end, lane)
     free: list[int] = []  # heap of lanes
     for number in sorted(range(len(extents)), key=lambda n: (extents[n][0], -extents[n][1], n)):
         start, end = extents[number]
-        while taken and taken[0][0] <= start:
-            heappush(free, heappop(taken)[1])
+        while occupied and occupied[0][0] <= start:
+            heappush(free, heappop(occupied)[1])
         if free:
             chosen[number] = heappop(free)
         else:
             chosen[number] = count
             count += 1
-        heappush(taken, (end, chosen[number]))
+        heappush(occupied, (end, chosen[number]))
     return chosen
 
 
@@ -97,17 +97,17 @@ def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -
     lines: list[Line] = []
     order = sorted(range(len(entities)), key=lambda number: entities[number].start)
     begun = 0
-    here: list[int] = []  # entities that reach into the row
+    reaching: list[int] = []  # entities that reach into the row
     for row in rows:
         lines.append((Piece(visible(text[row.start : row.end])),))
         first = columns[row.start - span.start]
         in_row = [column - first for column in columns[row.start - span.start : row.end - span.start + 1]]
         while begun < len(order) and entities[order[begun]].start < row.end:
-            here.append(order[begun])
+            reaching.append(order[begun])
             begun += 1
-        here = [number for number in here if row.start < entities[number].end]
+        reaching = [number for number in reaching if row.start < entities[number].end]
         bars: dict[int, list[tuple[int, str, str]]] = defaultdict(list)
-        for number in here:
+        for number in reaching:
             start, bar = _bar(entities[number], row, in_row)
             drawn = _labelled(start, bar, labels[number], number in leading, onward=entities[number].end > row.end)
             bars[chosen[number]].append((*drawn, entities[number].type))
@@ -145,7 +145,7 @@ def _bar(entity: Entity, row: Fragment, columns: list[int]) -> tuple[int, str]:
             break
         start, end = max(fragment.start, first), min(fragment.end, last)
         if start < end:
-            left, right = (columns[place - row.start] - columns[first - row.start] for place in (start, end))
+            left, right = (columns[offset - row.start] - columns[first - row.start] for offset in (start, end))
             bar[left : max(right, left + 1)] = [SOLID] * max(right - left, 1)
     return columns[first - row.start], "".join(bar)
 
@@ -161,12 +161,12 @@ def _extents(
     span: Fragment, entities: Sequence[Entity], labels: Sequence[str], columns: Sequence[int], leading: Collection[int]
 ) -> list[tuple[int, int]]:
     """The columns of the block that each entity needs in its lane, label included."""
-    found = []
+    extents = []
     for number, (entity, label) in enumerate(zip(entities, labels, strict=True)):
         start, end = columns[entity.start - span.start], columns[entity.end - span.start]
         room = cell_len(label) + 1
-        found.append((start - room, end + 1) if number in leading else (start, end + room + 1))
-    return found
+        extents.append((start - room, end + 1) if number in leading else (start, end + room + 1))
+    return extents
 
 
 def _rows_and_leading(

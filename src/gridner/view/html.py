@@ -35,12 +35,12 @@ def document_html(document: Document, *, most: int = MOST) -> str:
             more += 1
         else:
             drawn.append(block_html(document.text, span, entities))
-    said = [
-        f"{count:,} {'sentence' if count == 1 else 'sentences'} {what}"
-        for count, what in ((empty, "without entities"), (more, "more"))
+    omitted = [
+        f"{count:,} {'sentence' if count == 1 else 'sentences'} {description}"
+        for count, description in ((empty, "without entities"), (more, "more"))
         if count
     ]
-    note = f'<div class="g-note">({", ".join(said)})</div>' if said else ""
+    note = f'<div class="g-note">({", ".join(omitted)})</div>' if omitted else ""
     head = f'<div class="g-id">{escape(document.id)}</div>'
     return f'<div class="gridner"><style>{asset("draw.css")}</style>{head}{"".join(drawn)}{note}</div>'
 
@@ -53,19 +53,19 @@ def hidden_block(
     White space that lines columns up would say how long the hidden words are, so a blank stands for all of it.
     """
     shown: list[str] = []
-    found: list[list[Fragment]] = [[] for _ in entities]
-    place = 0
+    hidden_fragments: list[list[Fragment]] = [[] for _ in entities]
+    offset = 0
     for cell in cells(text, span, entities):
         shown.append(" " if cell.text.isspace() else word)
-        end = place + len(shown[-1])
+        end = offset + len(shown[-1])
         for bar in cell.bars:
-            fragments = found[bar.entity]
-            if bar.solid and fragments and fragments[-1].end == place:
+            fragments = hidden_fragments[bar.entity]
+            if bar.solid and fragments and fragments[-1].end == offset:
                 fragments[-1] = Fragment(fragments[-1].start, end)
             elif bar.solid:
-                fragments.append(Fragment(place, end))
-        place = end
-    return "".join(shown), [tuple(one) for one in found]
+                fragments.append(Fragment(offset, end))
+        offset = end
+    return "".join(shown), list(map(tuple, hidden_fragments))
 
 
 def script(names: Iterable[str]) -> str:
@@ -92,12 +92,12 @@ def block_html(text: str, span: Fragment, entities: Sequence[Entity]) -> str:
             style = f"--lane:{bar.lane};--colour:var(--g{colour_of(entity.type)})"
             bars.append(f'<span class="{kind}" aria-hidden="true" style="{style}">{label}</span>')
         solid = [entities[bar.entity] for bar in cell.bars if bar.solid]
-        shortest = min(solid, key=lambda one: one.end - one.start, default=None)
+        shortest = min(solid, key=lambda entity: entity.end - entity.start, default=None)
         tint = "" if shortest is None else f' g-on" style="--tint:var(--g{colour_of(shortest.type)})'
         parts.append(f'<span class="g-cell{tint}">{escape(cell.text)}{"".join(bars)}</span>')
-    said = "; ".join(f"{label_of(entity)}: {_words(text, entity)}" for entity in entities)
-    if said:
-        parts.append(f'<span class="g-said"> ({escape(said)})</span>')  # to those who hear the page
+    spoken = "; ".join(f"{label_of(entity)}: {_words(text, entity)}" for entity in entities)
+    if spoken:
+        parts.append(f'<span class="g-said"> ({escape(spoken)})</span>')  # to those who hear the page
     return f'<div class="g-block g-even" dir="auto" style="--lanes:{lanes}">{"".join(parts)}</div>'
 
 

@@ -64,17 +64,17 @@ class Report:
         number = len(self.documents)
         self.documents.append(gold.id if self.with_text else f"document {number + 1}")
         golds = by_sentence(compared_entities(gold.text, sentences, gold.entities))
-        found = [by_sentence(compared_entities(gold.text, sentences, answer.entities)) for answer in answers]
+        predicted = [by_sentence(compared_entities(gold.text, sentences, answer.entities)) for answer in answers]
         scores = [_scores(gold.text, answer.entities) for answer in answers]
         spans = [Fragment(sentence.start, sentence.end) for sentence in sentences]
-        if not spans and any((golds, *found)):
+        if not spans and any((golds, *predicted)):
             spans = [Fragment(0, len(gold.text))]  # as they are scored
-        for place, span in enumerate(spans):
-            sets = [golds.get(place, []), *(one.get(place, []) for one in found)]
+        for position, span in enumerate(spans):
+            sets = [golds.get(position, []), *(by_position.get(position, []) for by_position in predicted)]
             entities = _entities(sets, scores)
             drawn = self._sentence(gold.text, number, span, entities)
-            if grids is not None and sentences and grids[place]:
-                drawn["n"] = [self._grid(window) for window in grids[place]]
+            if grids is not None and sentences and grids[position]:
+                drawn["n"] = [self._grid(window) for window in grids[position]]
             self.sentences.append(drawn)
 
     def _grid(self, window: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -87,11 +87,13 @@ class Report:
         self, text: str, document: int, span: Fragment, entities: dict[ComparedEntity, dict[str, Any]]
     ) -> dict[str, Any]:
         drawn = [Entity(item.type, item.fragments) for item in entities]
-        span = Fragment(min([span.start, *(one.start for one in drawn)]), max([span.end, *(one.end for one in drawn)]))
-        for one in drawn:
-            self.types.setdefault(one.type, len(self.types))
+        span = Fragment(
+            min([span.start, *(entity.start for entity in drawn)]), max([span.end, *(entity.end for entity in drawn)])
+        )
+        for entity in drawn:
+            self.types.setdefault(entity.type, len(self.types))
         if self.with_text:
-            shown, fragments = visible(text[span.start : span.end]), [one.fragments for one in drawn]
+            shown, fragments = visible(text[span.start : span.end]), [entity.fragments for entity in drawn]
         else:
             shown, fragments = hidden_block(text, span, drawn, HIDDEN)
             span = Fragment(0, len(shown))
@@ -115,8 +117,8 @@ class Report:
         Two systems are compared as well: by how much the second is better, and how likely chance is to do that.
         """
         intervals = [
-            {name: bootstrap(one, name, unit=unit, rounds=rounds, seed=seed) for name in one.slices}
-            for one in self.evaluations
+            {name: bootstrap(evaluation, name, unit=unit, rounds=rounds, seed=seed) for name in evaluation.slices}
+            for evaluation in self.evaluations
         ]
         tests = {}
         if len(self.evaluations) == 2:
@@ -127,11 +129,14 @@ class Report:
             "types": list(self.types),
             "documents": self.documents,
             "text": self.with_text,
-            "evaluations": [evaluation_json(one) for one in self.evaluations],
+            "evaluations": [evaluation_json(evaluation) for evaluation in self.evaluations],
             "resampled": {"level": 0.95, "unit": unit, "rounds": rounds, "seed": seed},
             "intervals": [
-                {name: {measure: [at.low, at.high] for measure, at in one.items()} for name, one in each.items()}
-                for each in intervals
+                {
+                    name: {measure: [at.low, at.high] for measure, at in measures.items()}
+                    for name, measures in slices.items()
+                }
+                for slices in intervals
             ],
             "differences": {name: [test.difference, test.p] for name, test in tests.items()},
             "sentences": self.sentences,
@@ -142,16 +147,18 @@ def _gold_by_fragments(
     entities: Mapping[ComparedEntity, Mapping[str, Any]],
 ) -> dict[tuple[Fragment, ...], dict[str, int]]:
     """Return the types of the gold entities of a sentence by their fragments, each with the systems that have it."""
-    found: dict[tuple[Fragment, ...], dict[str, int]] = {}
+    gold_types: dict[tuple[Fragment, ...], dict[str, int]] = {}
     for item, about in entities.items():
         if about["h"] & GOLD:
-            found.setdefault(item.fragments, {})[item.type] = about["h"]
-    return found
+            gold_types.setdefault(item.fragments, {})[item.type] = about["h"]
+    return gold_types
 
 
 def _scores(text: str, entities: Iterable[Entity]) -> dict[tuple[str, tuple[Fragment, ...]], float]:
     """Of what is predicted several times the highest."""
-    scored = sorted((one.score, one.type, extent(text, one)) for one in entities if one.score is not None)
+    scored = sorted(
+        (entity.score, entity.type, extent(text, entity)) for entity in entities if entity.score is not None
+    )
     return {(type, fragments): score for score, type, fragments in scored}
 
 
@@ -159,28 +166,28 @@ def _entities(
     sets: Sequence[Sequence[ComparedEntity]], scores: Sequence[Mapping[Any, float]]
 ) -> dict[ComparedEntity, dict[str, Any]]:
     """Return the distinct entities of a sentence in text order, with the systems that have them, scores and kinds."""
-    held = [frozenset(one) for one in sets]
-    counts = [word_counts(one) for one in sets]
-    ends = [frozenset(item.ends for item in one) for one in sets]
-    found: dict[ComparedEntity, dict[str, Any]] = {}
+    distinct = [frozenset(entities) for entities in sets]
+    counts = [word_counts(entities) for entities in sets]
+    ends = [frozenset(item.ends for item in entities) for entities in sets]
+    facts: dict[ComparedEntity, dict[str, Any]] = {}
     for item in sorted(
-        frozenset().union(*held),
+        frozenset().union(*distinct),
         key=lambda item: (item.fragments[0].start, -item.fragments[-1].end, item.type, item.fragments),
     ):
-        has = sum(GOLD << number for number, one in enumerate(held) if item in one)
+        has = sum(GOLD << number for number, entities in enumerate(distinct) if item in entities)
         about: dict[str, Any] = {"h": has}
-        given = [each.get((item.type, item.fragments)) for each in scores]
-        if any(score is not None for score in given):
-            about["s"] = [None if score is None else _few_digits(score) for score in given]
+        entity_scores = [system_scores.get((item.type, item.fragments)) for system_scores in scores]
+        if any(score is not None for score in entity_scores):
+            about["s"] = [None if score is None else _few_digits(score) for score in entity_scores]
         owners = range(1) if has & GOLD else range(1, len(sets))
-        classes = [_overlap(item, counts[number]) if item in held[number] else None for number in owners]
+        classes = [_overlap(item, counts[number]) if item in distinct[number] else None for number in owners]
         about |= {"g": 1} if item.discontinuous else {}
         if any(classes):  # of a wrong one by system, as it overlaps with what each predicts
             about["o"] = classes[0] if has & GOLD else classes
         others = range(1, len(sets)) if has & GOLD else [0] * (len(sets) - 1)
         about["x"] = [int(item.ends in ends[number]) for number in others]
-        found[item] = about
-    return found
+        facts[item] = about
+    return facts
 
 
 def _few_digits(score: float) -> float:
@@ -206,7 +213,7 @@ def page(title: str, data: Mapping[str, Any]) -> str:
         "script": joined,
         "data": json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], asset("report.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], asset("report.html"))
 
 
 def _sha256(text: str) -> str:

@@ -77,7 +77,7 @@ def _as_text(name: str) -> str:
 
 def _scored(documents: Sequence[Document]) -> Iterator[float]:
     """Return the scores of all entities that have one."""
-    return (one.score for document in documents for one in document.entities if one.score is not None)
+    return (entity.score for document in documents for entity in document.entities if entity.score is not None)
 
 
 def _grids(

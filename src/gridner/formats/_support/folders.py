@@ -32,7 +32,7 @@ def names_under(root: Path, source: Source) -> list[str]:
         raise FormatError(f"{root}: not found")
     if root.is_file():
         return [root.name]
-    found: list[str] = []
+    names: list[str] = []
     seen: set[tuple[int, int]] = set()
     folders, links = deque([""]), deque[str]()
     while folders or links:
@@ -47,19 +47,19 @@ def names_under(root: Path, source: Source) -> list[str]:
             seen.add((about.st_dev, about.st_ino))
             inside = sorted(name for name in os.listdir(path) if not name.startswith("."))  # noqa: PTH208
         for name in inside:
-            here = f"{folder}/{name}" if folder else name
-            if not (root / here).is_dir():
-                found.append(here)
-            elif (root / here).is_symlink():
-                links.append(here)
+            name_from_root = f"{folder}/{name}" if folder else name
+            if not (root / name_from_root).is_dir():
+                names.append(name_from_root)
+            elif (root / name_from_root).is_symlink():
+                links.append(name_from_root)
             else:
-                folders.append(here)
-    return sorted(found)
+                folders.append(name_from_root)
+    return sorted(names)
 
 
 def files_by_name(root: Path, names: Iterable[str], suffixes: tuple[str, ...], source: Source) -> dict[str, Path]:
     """Return the files that end in one of the suffixes, by name without it. Two files of one name are an error."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for name in names:
         suffix = next((end for end in suffixes if name.lower().endswith(end)), None)
         if suffix is None:
@@ -67,21 +67,21 @@ def files_by_name(root: Path, names: Iterable[str], suffixes: tuple[str, ...], s
         path = root if root.is_file() else root / name
         with source.record(str(path)):
             if not path.is_file():
-                what = "a link that leads nowhere" if path.is_symlink() else "a pipe, a socket or a device"
-                raise FormatError(f"{path}: is {what}, expected a file")
+                kind = "a link that leads nowhere" if path.is_symlink() else "a pipe, a socket or a device"
+                raise FormatError(f"{path}: is {kind}, expected a file")
             key = name[: len(name) - len(suffix)]
-            if key in found:
-                raise FormatError(f"{path}: document {key} also has {found[key]}, expected one file for a document")
-            found[key] = path
-    return found
+            if key in paths:
+                raise FormatError(f"{path}: document {key} also has {paths[key]}, expected one file for a document")
+            paths[key] = path
+    return paths
 
 
 def in_any_case(path: Path) -> Path:
     """Return the file of that name whose suffix is in lower or upper case; the path itself if there is none."""
     stem, suffix = path.name.removesuffix(path.suffix), path.suffix
     for spelled in (suffix, suffix.lower(), suffix.upper(), suffix[:1] + suffix[1:].capitalize()):
-        if (found := path.with_name(stem + spelled)).is_file():
-            return found
+        if (candidate := path.with_name(stem + spelled)).is_file():
+            return candidate
     return path
 
 
@@ -90,10 +90,10 @@ def data_files(source: Source, suffixes: tuple[str, ...]) -> list[Path]:
     root = source.path
     if not root.is_dir():  # a file, or a pipe
         return [root]
-    found = list(files_under(root, suffixes, source).values())
-    if not found:
+    paths = list(files_under(root, suffixes, source).values())
+    if not paths:
         raise FormatError(f"{root}: no documents, expected files that end in {' or '.join(suffixes)}")
-    return found
+    return paths
 
 
 def numbered_files(source: Source, suffixes: tuple[str, ...]) -> list[tuple[Path, str]]:
