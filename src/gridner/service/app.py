@@ -22,7 +22,7 @@ from gridner.service.middleware import Guard, Monitor
 from gridner.service.openapi import describe
 from gridner.service.runtime import Runtime
 
-TOOL_PATHS = (brat.PATH, *label_studio.PATHS)  # of annotation tools
+TOOL_PATHS = (brat.PATH, *label_studio.PATHS)  # of annotation tools, which show only the status of an error
 OPEN_PATHS = ("/", *operations.HEALTH_PATHS, *(f"/page/{name}" for name in page.ASSETS))  # without a token
 PATHS = ("/", recognition.PATH, *operations.PATHS, *page.POST_PATHS, *TOOL_PATHS)
 
@@ -90,7 +90,7 @@ def _middleware(service: Service, runtime: Runtime) -> list[Middleware]:
         Monitor,
         metrics=runtime.metrics,
         paths=PATHS,
-        explain=(brat.PATH, *label_studio.EXPLAINED_PATHS),
+        explain=TOOL_PATHS,
         access=service.access_log,
         private=not service.origins,
     )

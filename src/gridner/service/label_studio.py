@@ -5,7 +5,6 @@ Entities with gaps are regions that relations join, as `gridner convert` writes 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,15 +26,11 @@ from gridner.service.worker import Steps
 
 POST_PATHS = ("/predict", "/setup", "/webhook", "/train")
 PATHS = ("/health", "/versions", *POST_PATHS)
-EXPLAINED_PATHS = ("/health", "/setup", "/predict")  # their errors are logged, as Label Studio shows only the status
 START_TRAINING = "START_TRAINING"
 NO_TRAINING = (
     "gridner serve does not train; export the project as JSON, then: gridner learn --from EXPORT --model MODEL "
     "--output NEW"
 )
-
-
-log = logging.getLogger("gridner.service")
 
 
 class PredictRequest(BaseModel):
@@ -131,6 +126,5 @@ def add_label_studio(app: FastAPI, runtime: Runtime, version: str) -> None:
     @app.post("/train", include_in_schema=False)
     async def webhook(event: Event) -> dict[str, str]:
         if event.action == START_TRAINING:
-            log.warning(NO_TRAINING)
             raise HTTPException(501, NO_TRAINING)
         return {"status": "ignored"}

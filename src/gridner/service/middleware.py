@@ -41,7 +41,8 @@ class Monitor:
     """Counts and times requests, adds the security headers, and turns unexpected errors into problems.
 
     The log contains no texts. It has the kind and place of an internal error; method, path, status and time of each
-    request if `access` is set; and the reason of a refusal on the paths in `explain`.
+    request if `access` is set; and the reason of a refusal on the paths in `explain`,
+    unless it is a missing token.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Monitor:
 
         async def sending(message: Message) -> None:
             nonlocal status
-            if status >= 400 and scope["path"] in self.explain and message.get("body"):
+            if status >= 400 and status != 401 and scope["path"] in self.explain and message.get("body"):
                 log.warning("%s %s %s: %s", scope["method"], scope["path"], status, _detail(message["body"]))
             if head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
