@@ -124,7 +124,7 @@ def test_an_exported_model_is_a_folder_with_its_card(both: tuple[TrainedModel, P
     model, folder = both
     assert {path.name for path in folder.iterdir()} == {MANIFEST, *EXPORTED, TOKENIZER, "README.md"}
     assert read_checkpoint(folder)[0].config == model.checkpoint.config
-    with pytest.raises(FormatError, match="was exported, to predict only"):
+    with pytest.raises(FormatError, match="an exported model, which can only predict"):
         TrainedModel.load(folder)
 
 

@@ -146,7 +146,7 @@ def test_other_folders_are_not_models(tmp_path: Path) -> None:
 
 def test_a_hub_without_network_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(GridnerError, match="no/such-model: cannot be had"):
+    with pytest.raises(GridnerError, match="no/such-model: cannot be loaded"):
         TrainedModel.from_pretrained("no/such-model", cache_dir=tmp_path, local_files_only=True)
 
 

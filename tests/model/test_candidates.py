@@ -2,7 +2,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gridner.model.candidates import MOST_SHARE, RANDOM_SHARE, choose_for_training, each_sentence, group
+from gridner.model.candidates import (
+    MOST_SHARE,
+    RANDOM_SHARE,
+    candidates_by_sentence,
+    choose_for_training,
+    pad_candidates,
+)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30), st.floats(-3, 3))
@@ -34,7 +40,7 @@ def test_words_below_the_threshold_are_candidates_at_random() -> None:
 def test_candidates_are_packed_in_their_order() -> None:
     words = torch.arange(2 * 4 * 3).view(2, 4, 3).float()
     chosen = torch.tensor([[True, False, True, True], [False, True, False, False]])
-    packed = group(list(each_sentence(words, chosen)))
+    packed = pad_candidates(list(candidates_by_sentence(words, chosen)))
     assert packed.counts.tolist() == [3, 1]
     assert packed.positions.tolist() == [[0, 2, 3], [1, 0, 0]]
     assert torch.equal(packed.words[0], words[0, [0, 2, 3]])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from gridner.model.candidates import each_sentence, group
+from gridner.model.candidates import candidates_by_sentence, pad_candidates
 from gridner.model.loss import cell_loss, word_loss
-from gridner.model.toe import Batch, Output, Toe, real_words
+from gridner.model.toe import Batch, Toe, TrainingOutput, real_words
 from support import reference
 from support.networks import EVERY, LABELS, SETTINGS, Setting, build, collate, sentence
 
@@ -19,8 +19,8 @@ def predict(model: Toe, batch: Batch) -> tuple[list[list[int]], torch.Tensor]:
     """The candidate words of each sentence, and the scores of the grid over them."""
     words, excess = model.read(batch)
     chosen = (excess > 0) & real_words(words, batch.lengths)
-    sentences = list(each_sentence(words, chosen))
-    return [one.positions.tolist() for one in sentences], model.tag(*group(sentences))[-1]
+    sentences = list(candidates_by_sentence(words, chosen))
+    return [sentence.positions.tolist() for sentence in sentences], model.tag(*pad_candidates(sentences))[-1]
 
 
 @EVERY
@@ -98,7 +98,7 @@ def test_dropout_acts_in_training_only() -> None:
     batch = collate([sentence(5, seed=1)])
 
     def scores() -> torch.Tensor:
-        output: Output = model([batch], [torch.ones(1, 5, dtype=torch.bool)], cells=1000)
+        output: TrainingOutput = model([batch], [torch.ones(1, 5, dtype=torch.bool)], cells=1000)
         return output.grids[0].scores
 
     assert torch.equal(scores(), scores())

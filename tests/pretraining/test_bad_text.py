@@ -70,7 +70,7 @@ def test_an_encoder_without_a_vocabulary(
     model = encoder(tmp_path / "encoder")
     (model / "tokenizer.json").unlink()
     said = refused(monkeypatch, capsys, tmp_path, model, text(tmp_path / "text.txt"))
-    assert "encoder: holds no tokenizer.json" in said
+    assert "encoder: has no tokenizer.json" in said
 
 
 class FullDisk:

@@ -13,19 +13,19 @@ from gridner.model.encoder import Encoder
 from gridner.model.toe import Toe
 from gridner.model.trem import Trem
 
-START = -5.0  # of every tag's score: almost no cell has a tag, and a network that starts from there learns sooner
+START_SCORE = -5.0  # of all tags: almost no cell has a tag, and a network that starts there learns sooner
 
 
 def build(config: ModelConfig, *, language_model: nn.Module, labels: int, groups: int = 1) -> Toe:
-    """Return the network for this number of labels and type groups. W2NER has one more score, for "none"."""
-    there = getattr(language_model.config, "num_hidden_layers", config.layers)
-    if config.layers > there:
-        raise UsageError(f"model.layers is {config.layers}, expected at most {there}: the encoder has no more")
+    """Return a network for `labels` labels in `groups` groups of types. W2NER has one more score, for "none"."""
+    available = getattr(language_model.config, "num_hidden_layers", config.layers)
+    if config.layers > available:
+        raise UsageError(f"model.layers is {config.layers}, expected at most {available}: the encoder has no more")
     w2ner = config.architecture == "w2ner"
-    convolved = config.channels * len(config.dilations)
-    grid_width = config.maps * config.map_width if config.trem else convolved
+    convolution_width = config.channels * len(config.dilations)
+    grid_width = config.maps * config.map_width if config.trem else convolution_width
     trem = Trem(
-        grid_width=convolved,
+        grid_width=convolution_width,
         width=config.width,
         maps=config.maps,
         map_width=config.map_width,
@@ -42,7 +42,7 @@ def build(config: ModelConfig, *, language_model: nn.Module, labels: int, groups
         labels=labels + w2ner,
         dropout=config.predictor_dropout,
     )
-    nn.init.constant_(predictor.from_object.bias[:labels], START)
+    nn.init.constant_(predictor.from_object.bias[:labels], START_SCORE)
     return Toe(
         encoder=Encoder(
             language_model=language_model, width=config.width, layers=config.layers, dropout=config.word_dropout

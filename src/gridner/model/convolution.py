@@ -1,4 +1,4 @@
-"""The convolution module: word pairs by conditional layer normalisation, positions, MLP_1, dilated convolutions.
+"""The convolution module: word pairs by conditional layer normalization, positions, MLP_1, dilated convolutions.
 
 Equations 3 to 5 of the paper, for B sentences of at most n words. A grid is [B, n, n, width]: row i is the subject
 word, column j the object word.
@@ -12,11 +12,11 @@ from torch.nn import functional
 
 DISTANCES = 20  # of E^wp: 0 for padding, 1–9 and 10–18 for i − j by powers of two and sign, 19 for the word itself
 REGIONS = 3  # of E^gp: padding, upper triangle, lower triangle with the diagonal
-FARTHEST = 256  # words apart; larger distances share its bucket
+FARTHEST = 256  # distance in words; larger ones share its bucket
 
 
 class Convolution(nn.Module):
-    """Subject and object words → the grid Q."""
+    """Subject and object words [B, n, width] → the grid Q [B, n, n, channels × dilations]."""
 
     bucket_of: Tensor
     region_of: Tensor
@@ -56,8 +56,8 @@ class Convolution(nn.Module):
     def forward(self, subjects: Tensor, objects: Tensor, positions: Tensor, grid_mask: Tensor) -> Tensor:
         """Return Q [B, n, n, channels × dilations].
 
-        Subjects and objects are [B, n, width], positions [B, n] say where in the sentence the words stand, grid_mask
-        [B, n, n] says which cells are real.
+        `subjects` and `objects` are [B, n, width], `positions` [B, n] the words' positions in the sentence, `grid_mask`
+        [B, n, n] is true for real cells.
         """
         mask = grid_mask.unsqueeze(1).to(subjects.dtype)  # [B, 1, n, n]
         cells = functional.gelu(self._mlp_of_pairs(subjects, objects, positions)).permute(0, 3, 1, 2) * mask  # C, Eq. 4
@@ -84,20 +84,24 @@ class Convolution(nn.Module):
         gain, bias = self.gain(subjects) * keeps[0], self.bias(subjects) * keeps[0]  # [B, n, width]
         pairs = (gain.unsqueeze(2) * normed.unsqueeze(1)) @ weights[0].T  # [B, n, n, channels]
         by_region = (self.regions.weight[self.region_of] * keeps[2]) @ weights[2].T  # [B, DISTANCES, channels]
-        places = (self.distances.weight * keeps[1]) @ weights[1].T + by_region
-        total: Tensor = pairs + self._places(places, positions) + (bias @ weights[0].T + self.mlp.bias).unsqueeze(2)
+        by_distance = (self.distances.weight * keeps[1]) @ weights[1].T + by_region
+        by_subject = (bias @ weights[0].T + self.mlp.bias).unsqueeze(2)  # [B, n, 1, channels]
+        total: Tensor = pairs + self._look_up(by_distance, positions) + by_subject
         return total
 
-    def _places(self, rows: Tensor, positions: Tensor) -> Tensor:
-        """Look up the row [B, DISTANCES, channels] of every cell's distance i − j: [B, n, n, channels]."""
-        apart = positions.unsqueeze(2) - positions.unsqueeze(1)
-        buckets = self.bucket_of[apart.clamp(-FARTHEST, FARTHEST) + FARTHEST]  # [B, n, n]
-        sentence = torch.arange(rows.shape[0], device=rows.device)[:, None, None]
-        return functional.embedding(buckets + sentence * DISTANCES, rows.flatten(0, 1))
+    def _look_up(self, by_distance: Tensor, positions: Tensor) -> Tensor:
+        """Return the rows of [B, DISTANCES, channels] for the distance i − j of each cell: [B, n, n, channels]."""
+        distances = positions.unsqueeze(2) - positions.unsqueeze(1)
+        buckets = self.bucket_of[distances.clamp(-FARTHEST, FARTHEST) + FARTHEST]  # [B, n, n]
+        sentences = torch.arange(by_distance.shape[0], device=by_distance.device)[:, None, None]
+        return functional.embedding(buckets + sentences * DISTANCES, by_distance.flatten(0, 1))
 
 
 def convolve(convolution: nn.Module, cells: Tensor) -> Tensor:
-    """Run a convolution, in float32 on a CPU: there, torch's gradients of dilated ones in bf16 are wrong."""
+    """Return the convolution of cells [B, channels, n, n], in float32 on a CPU.
+
+    On a CPU, torch's bf16 gradients of dilated convolutions are wrong.
+    """
     if torch.is_autocast_enabled("cpu"):
         with torch.autocast("cpu", enabled=False):
             return convolve(convolution, cells.float())
@@ -106,7 +110,7 @@ def convolve(convolution: nn.Module, cells: Tensor) -> Tensor:
 
 
 def distance_bucket(distance: int) -> int:
-    """Return the bucket of E^wp for a distance i − j."""
+    """Return the bucket of E^wp, from 1 to 19, for a distance i − j."""
     if distance == 0:
         return 19
     power = min(9, abs(distance).bit_length())

@@ -12,7 +12,7 @@ from gridner.model.dropout import Dropout
 
 
 class CoPredictor(nn.Module):
-    """Scores every label of every cell from the grid and the words."""
+    """Grid and words → the score of each label in each cell."""
 
     def __init__(self, *, grid_width: int, width: int, hidden: int, biaffine: int, labels: int, dropout: float) -> None:
         super().__init__()
@@ -26,16 +26,16 @@ class CoPredictor(nn.Module):
         self.from_object = nn.Linear(biaffine, labels)  # W, the half on o_j, and b
 
     def forward(self, grid: Tensor, subjects: Tensor, objects: Tensor) -> Tensor:
-        """Grid [B, n, n, grid_width], subjects and objects [B, n, width] give scores [B, n, n, labels]."""
+        """Return scores [B, n, n, labels] of a grid [B, n, n, grid_width], subjects and objects [B, n, width]."""
         return self.by_grid(grid) + self.by_words(subjects, objects)
 
     def by_grid(self, grid: Tensor) -> Tensor:
-        """Return the scores of MLP_2 on the grid."""
+        """Return the scores [B, n, n, labels] of MLP_2 on the grid [B, n, n, grid_width]."""
         scores: Tensor = self.grid_out(self.dropout(functional.gelu(self.grid_hidden(self.dropout(grid)))))
         return scores
 
     def by_words(self, subjects: Tensor, objects: Tensor) -> Tensor:
-        """Return the scores of the biaffine classifier on the words."""
+        """Return the scores [B, n, n, labels] of the biaffine classifier on words [B, n, width]."""
         s = self.dropout(functional.gelu(self.subject(self.dropout(subjects))))  # [B, n, biaffine]
         o = self.dropout(functional.gelu(self.object(self.dropout(objects))))
         size, n, width = o.shape

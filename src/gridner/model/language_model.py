@@ -1,6 +1,6 @@
 """Language models and their tokenizers: pretrained ones by name, saved ones by their settings, and a tiny one.
 
-No pickle is read and no code that comes with a model is run.
+gridner reads no pickle and runs no code that comes with a model.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from torch import nn
 
 from gridner.errors import FormatError, Notes, UsageError, first_line
 from gridner.inference.word_pieces import PieceTokenizer
-from gridner.model.encoder_files import encoder_path, holds
+from gridner.model.encoder_files import encoder_path, has_file
 from gridner.model.tokenizer import SPECIAL, tiny_tokenizer, with_capitals, with_word_starts
 
 __all__ = [
@@ -34,18 +34,18 @@ __all__ = [
     "tiny_tokenizer",
 ]
 
-# Settings that name code or a precision: transformers' own code makes the network, in float32.
-LEFT_OUT = {"auto_map", "attn_implementation", "quantization_config", "dtype", "torch_dtype"}
-OWN_CODE = "it needs code of its own, which gridner does not run"
+# Settings that name code or a precision. gridner always uses the code of transformers and float32.
+IGNORED_SETTINGS = {"auto_map", "attn_implementation", "quantization_config", "dtype", "torch_dtype"}
+OWN_CODE = "it comes with its own code, which gridner does not run"
 
 T = TypeVar("T")
 
 
 def load_language_model(name: str) -> nn.Module:
-    """A pretrained encoder by name or folder, without its pooler, in float32."""
+    """Return a pretrained encoder by name or folder, without its pooler, in float32."""
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: cannot be loaded"), quiet():
-        config = _settings(_read(folder))
+    with _errors_as_usage(f"encoder {name}: cannot be loaded"), quiet():
+        config = _configuration(_read_settings(folder))
         model, report = _without_pooler(
             lambda **options: transformers.AutoModel.from_pretrained(
                 str(folder),
@@ -57,21 +57,19 @@ def load_language_model(name: str) -> nn.Module:
                 **options,
             )
         )
-        lost = sorted(key for key in report["missing_keys"] if "pooler" not in key)
-        if lost:  # transformers would go on with random ones
-            raise ValueError(f"its weights lack {len(lost)} that a {config.model_type} has, such as {lost[0]}")
+        _check_none_missing([key for key in report["missing_keys"] if "pooler" not in key], config)
         loaded: nn.Module = model.float()
     return loaded
 
 
 def load_masked_model(name: str, *, dropout: bool) -> tuple[nn.Module, list[str]]:
-    """A pretrained encoder with the head that guesses hidden pieces, in float32, and which weights the folder lacks.
+    """Return a pretrained encoder with its masked-language-model head, in float32, and the names of missing weights.
 
-    Only those of the head may be missing; they follow torch's seed. Without `dropout` the network has none.
+    Only weights of the head may be missing; they are initialized from torch's seed. `dropout=False` turns dropout off.
     """
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: cannot be loaded for masked-language-model training"), quiet():
-        config = _settings(_read(folder))
+    with _errors_as_usage(f"encoder {name}: cannot be loaded for masked-language-model training"), quiet():
+        config = _configuration(_read_settings(folder))
         for key in [] if dropout else [key for key in config.to_dict() if "dropout" in key]:
             setattr(config, key, 0.0 if isinstance(getattr(config, key), float) else getattr(config, key))
         if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
@@ -84,25 +82,25 @@ def load_masked_model(name: str, *, dropout: bool) -> tuple[nn.Module, list[str]
             trust_remote_code=False,
             output_loading_info=True,
         )
-        inside = {f"{model.base_model_prefix}.{key}" for key in model.base_model.state_dict()}
-        lost = sorted(key for key in report["missing_keys"] if key in inside)
-        if lost:
-            raise ValueError(f"its weights lack {len(lost)} that a {config.model_type} has, such as {lost[0]}")
+        encoder_keys = {f"{model.base_model_prefix}.{key}" for key in model.base_model.state_dict()}
+        _check_none_missing([key for key in report["missing_keys"] if key in encoder_keys], config)
         model.tie_weights()
     return model.float(), sorted(report["missing_keys"])
 
 
 def load_tokenizer(name: str, *, notes: Notes | None = None) -> Tokenizer:
-    """The tokenizer of an encoder, made fit for words that are already apart."""
+    """Return the tokenizer of an encoder, adapted to text that is already split into words."""
     folder = encoder_path(name)
-    with _refusing(f"encoder {name}: its tokenizer cannot be used"), quiet():
-        config = _settings(_read(folder))
+    with _errors_as_usage(f"encoder {name}: its tokenizer cannot be used"), quiet():
+        config = _configuration(_read_settings(folder))
         tokenizer = with_word_starts(_tokenizer_in(folder))
         cased = with_capitals(tokenizer)
         if cased is not None:
             tokenizer = cased
             if notes is not None:
-                notes.add("tokenizer that lowercases although its vocabulary has capitals, told not to", name)
+                notes.add(
+                    "tokenizer that lowercases although its vocabulary has capitals, lowercasing turned off", name
+                )
         padding = PieceTokenizer(tokenizer, max_pieces=512).padding
         if config.pad_token_id not in (None, padding):
             raise ValueError(f"it pads with piece {padding}, but pad_token_id in config.json is {config.pad_token_id}")
@@ -114,29 +112,29 @@ def load_tokenizer(name: str, *, notes: Notes | None = None) -> Tokenizer:
 
 
 def max_pieces(language_model: nn.Module) -> int:
-    """How many pieces the encoder takes, special ones included; 512 where it has no limit of its own."""
+    """Return how many pieces the encoder takes, including special ones; 512 if it has no limit of its own."""
     limit = getattr(language_model.config, "max_position_embeddings", None)
     limits = [limit] if isinstance(limit, int) and limit > 0 else []
     for name, module in language_model.named_modules():
         if isinstance(module, nn.Embedding) and name.endswith("position_embeddings"):
-            unused = 0 if module.padding_idx is None else module.padding_idx + 1  # RoBERTa and MPNet count from there
+            unused = 0 if module.padding_idx is None else module.padding_idx + 1  # RoBERTa and MPNet start there
             limits.append(module.num_embeddings - unused)
     return min(limits, default=512)
 
 
 def language_model_config(language_model: nn.Module) -> dict[str, Any]:
-    """The settings of an encoder, as plain JSON data for `language_model_from`."""
+    """Return the settings of an encoder as plain JSON data for `language_model_from`."""
     settings = language_model.config.to_dict()  # type: ignore[union-attr, operator]
-    plain: dict[str, Any] = json.loads(json.dumps(_kept(settings)))
+    plain: dict[str, Any] = json.loads(json.dumps(_used_settings(settings)))
     return plain
 
 
 def language_model_from(config: Mapping[str, Any]) -> nn.Module:
-    """An encoder of these settings with random weights, which follow torch's seed."""
+    """Return an encoder of these settings with random weights, drawn from torch's seed."""
     try:
         if "auto_map" in config:
             raise ValueError(OWN_CODE)
-        settings = _settings(config)
+        settings = _configuration(config)
         with quiet():
             auto: Any = transformers.AutoModel
             model: nn.Module = _without_pooler(
@@ -148,11 +146,11 @@ def language_model_from(config: Mapping[str, Any]) -> nn.Module:
 
 
 def tiny_language_model(vocabulary: int) -> nn.Module:
-    """A two-layer BERT with random weights, which follow torch's seed."""
+    """Return a two-layer BERT with random weights, drawn from torch's seed."""
     settings = {
         "model_type": "bert",
         "vocab_size": vocabulary,
-        "hidden_dropout_prob": 0.0,  # the settings' own dropouts are enough
+        "hidden_dropout_prob": 0.0,  # gridner's own dropouts are enough
         "attention_probs_dropout_prob": 0.0,
         "hidden_size": 96,
         "num_hidden_layers": 2,
@@ -163,64 +161,70 @@ def tiny_language_model(vocabulary: int) -> nn.Module:
     return language_model_from(settings)
 
 
-def _read(folder: Path) -> dict[str, Any]:
+def _read_settings(folder: Path) -> dict[str, Any]:
     data: dict[str, Any] = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return data
 
 
-def _settings(data: Mapping[str, Any]) -> Any:
-    """The configuration object of transformers."""
+def _configuration(data: Mapping[str, Any]) -> Any:
+    """Return settings as a configuration object of transformers."""
     kind: Any = data.get("model_type")
     if kind not in transformers.CONFIG_MAPPING:
-        known = f"model_type is {kind!r}, expected one that transformers {transformers.__version__} knows"
-        raise ValueError(OWN_CODE if "auto_map" in data else known)
-    config = transformers.CONFIG_MAPPING[kind].from_dict(_kept(data))
+        unknown = f"model_type is {kind!r}, expected one that transformers {transformers.__version__} knows"
+        raise ValueError(OWN_CODE if "auto_map" in data else unknown)
+    config = transformers.CONFIG_MAPPING[kind].from_dict(_used_settings(data))
     if config.is_encoder_decoder:
-        raise ValueError(f"a {kind} is an encoder with a decoder, expected an encoder")
+        raise ValueError(f"a {kind} has an encoder and a decoder, expected an encoder only")
     return config
 
 
-def _kept(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if key not in LEFT_OUT and not key.startswith("_")}
+def _used_settings(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in IGNORED_SETTINGS and not key.startswith("_")}
 
 
-def _without_pooler(make: Callable[..., T]) -> T:
+def _check_none_missing(keys: Sequence[str], config: Any) -> None:
+    """Raise ValueError if weights are missing. transformers would continue with random ones."""
+    if keys:
+        raise ValueError(f"its weights lack {len(keys)} that a {config.model_type} has, such as {min(keys)}")
+
+
+def _without_pooler(construct: Callable[..., T]) -> T:
     try:
-        return make(add_pooling_layer=False)
-    except TypeError as error:  # an architecture that has none
+        return construct(add_pooling_layer=False)
+    except TypeError as error:  # an architecture without a pooler
         if "add_pooling_layer" not in str(error):
             raise
-        return make()
+        return construct()
 
 
 def _tokenizer_in(folder: Path) -> Tokenizer:
     path = folder / "tokenizer.json"
     if path.is_file():
         return Tokenizer.from_file(str(path))
-    if holds(folder, ("*.model",)) and importlib.util.find_spec("sentencepiece") is None:
-        raise ValueError("it has no tokenizer.json; to have one made, pip install sentencepiece protobuf")
-    made = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    return Tokenizer.from_str(made.backend_tokenizer.to_str())
+    if has_file(folder, ("*.model",)) and importlib.util.find_spec("sentencepiece") is None:
+        raise ValueError("it has no tokenizer.json; to convert its vocabulary, pip install sentencepiece protobuf")
+    converted = transformers.AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    return Tokenizer.from_str(converted.backend_tokenizer.to_str())
 
 
 @contextmanager
-def _refusing(what: str) -> Iterator[None]:
-    """Errors of the libraries, which are of many kinds, as one line."""
+def _errors_as_usage(problem: str) -> Iterator[None]:
+    """Turn the errors of transformers and tokenizers, which are of many kinds, into UsageError."""
     try:
         yield
     except Exception as error:
-        raise UsageError(f"{what} ({first_line(error)})") from error
+        raise UsageError(f"{problem} ({first_line(error)})") from error
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Neither warnings nor progress bars of transformers: what matters of them is checked here."""
+    """Silence the warnings and progress bars of transformers. gridner checks itself what matters in them."""
     logging: Any = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch's, of DeBERTa's code
+        with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # torch warns of DeBERTa's code
             yield
     finally:
         logging.set_verbosity(verbosity)

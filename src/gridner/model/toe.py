@@ -1,4 +1,4 @@
-"""The whole network: encoder, candidate words, rounds of convolution and TREM, then the co-predictor."""
+"""The whole network, in the order of the data: encoder, candidates, rounds of convolution and TREM, co-predictor."""
 
 from __future__ import annotations
 
@@ -9,38 +9,44 @@ import torch
 from torch import Tensor, nn
 
 from gridner.inference.batches import plan_grid_batches
-from gridner.model.candidates import CandidateHead, Candidates, choose_for_training, each_sentence, group
+from gridner.model.candidates import (
+    CandidateHead,
+    Candidates,
+    candidates_by_sentence,
+    choose_for_training,
+    pad_candidates,
+)
 from gridner.model.convolution import Convolution
 from gridner.model.copredictor import CoPredictor
 from gridner.model.encoder import Encoder
 from gridner.model.trem import Trem, Words
 
-TRAIN_COST = 1500  # cells that cost as much as a call of the grid's network and its gradients
+BATCH_COST = 1500  # cost of one more batch of grids, forward and backward, in cells
 
 
 class Batch(NamedTuple):
     """B sentences of at most n words and p pieces."""
 
-    pieces: Tensor  # [B, p], numbers of the vocabulary
-    piece_mask: Tensor  # [B, p], true where there is a piece
-    word_pieces: Tensor  # [B, n, m], places of each word's pieces
+    pieces: Tensor  # [B, p], indices into the vocabulary
+    piece_mask: Tensor  # [B, p], true for pieces, false for padding
+    word_pieces: Tensor  # [B, n, m], positions of each word's pieces
     lengths: Tensor  # [B], in words
 
 
-class Scored(NamedTuple):
-    """The grids of B sentences, over m of their words, as training compares them with gold."""
+class ScoredGrids(NamedTuple):
+    """The grids of B sentences over at most m candidate words each, to be compared with gold."""
 
-    sentences: list[int]  # which ones these are
-    scores: Tensor  # [rounds that are scored, B, m, m, labels]; those of cells past `counts` mean nothing
-    positions: Tensor  # of the words that the grid is over [B, m]
-    counts: Tensor  # how many they are [B]
+    sentences: list[int]  # indices of the B sentences among those of all batches
+    scores: Tensor  # [scored rounds, B, m, m, labels]; undefined for words past `counts`
+    positions: Tensor  # [B, m], positions of the candidates in their sentences
+    counts: Tensor  # [B], numbers of candidates
 
 
-class Output(NamedTuple):
-    """What the network says of sentences in training."""
+class TrainingOutput(NamedTuple):
+    """Scores of all sentences of a training step."""
 
-    grids: list[Scored]
-    log_odds: list[Tensor]  # for each batch, that a word is part of an entity [B, n, groups]; none without candidates
+    grids: list[ScoredGrids]
+    log_odds: list[Tensor]  # per batch [B, n, groups], that a word is part of an entity; empty without candidates
 
 
 class Toe(nn.Module):
@@ -70,10 +76,11 @@ class Toe(nn.Module):
 
     def forward(
         self, batches: Sequence[Batch], gold_words: Sequence[Tensor], *, cells: int, every_round: bool = False
-    ) -> Output:
-        """Score grids for training, all sentences of all batches together.
+    ) -> TrainingOutput:
+        """Return the scores of all sentences of all batches, for training.
 
-        `gold_words` [B, n] say which words are part of an entity. A grid has at most `cells` cells, padding included.
+        `gold_words` has a tensor [B, n] per batch that is true for words inside entities. The grids of a batch have at
+        most `cells` cells, padding included. `every_round` scores all rounds instead of the last.
         """
         log_odds: list[Tensor] = []
         sentences: list[Candidates] = []
@@ -83,25 +90,26 @@ class Toe(nn.Module):
             if self.candidates is not None:
                 log_odds.append(self.candidates(words))
                 chosen = choose_for_training(self.candidates.excess(log_odds[-1]), gold, chosen)
-            sentences += each_sentence(words, chosen)
+            sentences += candidates_by_sentence(words, chosen)
         grids = []
-        for numbers in plan_grid_batches([len(one.words) for one in sentences], cells=cells, batch_cost=TRAIN_COST):
-            some = group([sentences[number] for number in numbers])
-            scores = self.tag(*some, every_round=every_round)
-            grids.append(Scored(numbers, scores, some.positions, some.counts))
-        return Output(grids, log_odds)
+        sizes = [len(sentence.words) for sentence in sentences]
+        for indices in plan_grid_batches(sizes, cells=cells, batch_cost=BATCH_COST):
+            padded = pad_candidates([sentences[index] for index in indices])
+            scores = self.tag(*padded, every_round=every_round)
+            grids.append(ScoredGrids(indices, scores, padded.positions, padded.counts))
+        return TrainingOutput(grids, log_odds)
 
     def read(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the words H [B, n, width], and how far each exceeds what makes it a candidate [B, n]."""
+        """Return the words H [B, n, width] and their excess [B, n], which is positive for candidates."""
         words = self.encoder(*batch)
         if self.candidates is None:
             return words, torch.ones_like(words[..., 0])
         return words, self.candidates.excess(self.candidates(words))
 
     def tag(self, words: Tensor, positions: Tensor, lengths: Tensor, *, every_round: bool = False) -> Tensor:
-        """Return scores [rounds, B, n, n, labels] of the last round, or of every round.
+        """Return scores [scored rounds, B, n, n, labels]: of the last round, or of every round.
 
-        Words are [B, n, width], positions [B, n] say where in the sentence they stand, lengths [B] how many are real.
+        `words` is [B, n, width], `positions` [B, n] their positions in the sentence, `lengths` [B] how many are real.
         """
         mask = real_words(words, lengths)
         first = Words(
@@ -114,7 +122,10 @@ class Toe(nn.Module):
         return torch.stack([self.predictor.by_grid(grid) + by_words for grid in scored])
 
     def each_round(self, first: Words, positions: Tensor, mask: Tensor) -> Iterator[tuple[Words, Tensor]]:
-        """Yield the words that enter each round and the grid that it gives."""
+        """Yield the words that enter each round and the grid [B, n, n, width] that it computes.
+
+        `first` are the words of Eq. 2. The grid is TF of TREM; without TREM it is Q of the convolution.
+        """
         grid_mask = mask.unsqueeze(1) & mask.unsqueeze(2)
         words, grid = first, self.convolution(first.subjects, first.objects, positions, grid_mask)
         if self.trem is None:

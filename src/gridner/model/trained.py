@@ -49,12 +49,12 @@ class TorchEngine:
 
     @torch.inference_mode()
     def encode(self, batch: PieceBatch) -> WordVectors:
-        """Return the words of a batch as vectors."""
-        return WordVectors(*(_array(found) for found in self.model.read(Batch(*self._tensors(batch)))))
+        """Return the word vectors [B, n, width] of a batch and their excess [B, n]."""
+        return WordVectors(*(_array(tensor) for tensor in self.model.read(Batch(*self._tensors(batch)))))
 
     @torch.inference_mode()
     def tag(self, grid: GridBatch) -> NDArray[np.floating]:
-        """Return scores [B, m, m, labels]."""
+        """Return the scores [B, m, m, labels] of grids over m words."""
         return _array(self.model.tag(*self._tensors(grid))[-1])
 
     def _tensors(self, arrays: Iterable[NDArray[np.generic]]) -> Iterator[torch.Tensor]:
@@ -74,7 +74,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         self.checkpoint = checkpoint
         self.pieces = pieces
         self.card = card
-        self._hub_mixin_config = None  # what the mixin would write is in gridner.json
+        self._hub_mixin_config = None  # gridner.json has what the mixin would write
 
     @classmethod
     def load(cls, directory: str | Path) -> TrainedModel:
@@ -82,7 +82,9 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         checkpoint, pieces = read_checkpoint(directory)
         path = Path(directory) / WEIGHTS
         if checkpoint.exported:
-            raise FormatError(f"{directory}: was exported, to predict only, expected a model with {WEIGHTS}")
+            raise FormatError(
+                f"{directory}: an exported model, which can only predict; expected a model with {WEIGHTS}"
+            )
         language_model = language_model_from(checkpoint.language_model)
         scheme = checkpoint.scheme
         model = build(
@@ -93,8 +95,8 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         except SafetensorError as error:
             raise FormatError(f"{path}: {error}, expected safetensors") from None
         card = Path(directory) / CARD
-        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
-        return cls(model.eval(), checkpoint, pieces, text)
+        card_text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+        return cls(model.eval(), checkpoint, pieces, card_text)
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> TrainedModel:
@@ -106,8 +108,10 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         except GridnerError:
             raise
         except (OSError, ValueError, HfHubHTTPError) as error:
-            said = f"{pretrained_model_name_or_path}: cannot be had ({first_line(error)})"
-            raise UsageError(f"{said}, expected a folder or a name on the hub") from None
+            reason = first_line(error)
+            raise UsageError(
+                f"{pretrained_model_name_or_path}: cannot be loaded ({reason}), expected a folder or a name on the hub"
+            ) from None
 
     def recognizer(self, **decoding: Any) -> Recognizer:
         """Return a recognizer with the model's decoding settings, except those given."""
@@ -133,7 +137,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         )
 
     @classmethod
-    def _from_pretrained(  # the mixin says which arguments there are
+    def _from_pretrained(  # the mixin dictates the arguments
         cls,
         *,
         model_id: str,
@@ -157,7 +161,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 
 
 def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, decoding: DecodingConfig) -> Recognizer:
-    """Return a recognizer on a network."""
+    """Return a recognizer that runs the network with torch."""
     return Recognizer.from_checkpoint(checkpoint, engine=TorchEngine(model), tokenizer=pieces, decoding=decoding)
 
 

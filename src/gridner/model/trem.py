@@ -1,4 +1,4 @@
-"""The tag representation embedding module: the grid in tag space, and its feedback to the words. Equations 6 to 11."""
+"""The tag representation embedding module (TREM): the grid in tag space and its feedback to the words. Eq. 6 to 11."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Residual = Literal["words", "tags"]
 
 
 class Words(NamedTuple):
-    """Words in their two roles, each [B, n, width]."""
+    """The words in their two roles, H_s and H_o, each [B, n, width]."""
 
     subjects: Tensor
     objects: Tensor
 
 
 class Trem(nn.Module):
-    """Q → TF, and TF → the next round's subjects and objects. With one round there is no feedback."""
+    """Q → TF, and TF → the subjects and objects of the next round. With `feedback=False` it has only the first part."""
 
     def __init__(
         self,
@@ -36,21 +36,21 @@ class Trem(nn.Module):
     ) -> None:
         super().__init__()
         self.maps = nn.Linear(grid_width, maps * map_width)  # M_num maps, concatenated
-        kind = FeedbackToWords if residual == "words" else FeedbackToTags
+        role = FeedbackToWords if residual == "words" else FeedbackToTags
         tag_width = maps * map_width
-        self.subject = kind(tag_width=tag_width, width=width, heads=heads, dropout=dropout) if feedback else None
-        self.object = kind(tag_width=tag_width, width=width, heads=heads, dropout=dropout) if feedback else None
+        self.subject = role(tag_width=tag_width, width=width, heads=heads, dropout=dropout) if feedback else None
+        self.object = role(tag_width=tag_width, width=width, heads=heads, dropout=dropout) if feedback else None
 
     def forward(self, grid: Tensor) -> Tensor:
-        """Map Q [B, n, n, grid_width] into tag space: TF [B, n, n, maps × map_width], Eq. 6 and 7."""
+        """Return TF [B, n, n, maps × map_width], the grid Q [B, n, n, grid_width] in tag space. Eq. 6 and 7."""
         tags: Tensor = self.maps(grid)
         return tags
 
     def feedback(self, tags: Tensor, before: Words, first: Words, mask: Tensor) -> Words:
-        """Return the next round's words.
+        """Return the words of the next round.
 
-        `tags` is TF, `before` the words that entered this round, `first` the words of Eq. 2, `mask` [B, n] says which
-        words are real.
+        `tags` is TF [B, n, n, maps × map_width], `before` has the words that entered this round, `first` those of
+        Eq. 2, and `mask` [B, n] is true for real words.
         """
         if self.subject is None or self.object is None:
             raise RuntimeError("a TREM with one round has no feedback")
@@ -63,14 +63,14 @@ class Trem(nn.Module):
 
 
 def masked_max(grid: Tensor, mask: Tensor, *, dim: int) -> Tensor:
-    """Return the maximum of a grid [B, n, n, width] over the real words of one dimension, [B, n, width]."""
+    """Return the maximum [B, n, width] of a grid [B, n, n, width] over the real words of dimension `dim`."""
     return grid.masked_fill(~mask.unsqueeze(-1), torch.finfo(grid.dtype).min).amax(dim=dim)
 
 
 class FeedbackToWords(nn.Module):
-    """From pooled tags to the words of one role: a correction of the words that entered the round.
+    """Pooled tags → the words of one role: adds a correction to the words that entered the round.
 
-    The correction is scaled by a vector that starts at 0, so that training begins with the words as they are.
+    A learned vector scales the correction. It starts at 0, so that training begins with uncorrected words.
     """
 
     def __init__(self, *, tag_width: int, width: int, heads: int, dropout: float) -> None:
@@ -85,7 +85,10 @@ class FeedbackToWords(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, pooled: Tensor, before: Tensor, first: Tensor, mask: Tensor) -> Tensor:
-        """Pooled tags [B, n, tag_width], words [B, n, width] twice and the mask [B, n] give words [B, n, width]."""
+        """Return the words of the next round [B, n, width].
+
+        Pooled tags are [B, n, tag_width], the words `before` this round and the `first` ones of Eq. 2 [B, n, width].
+        """
         recovered = self.recover(pooled)  # Eq. 8
         among_tags = self.tags_norm(recovered + self.dropout(self.tags_attend(recovered, recovered, mask)))  # Eq. 9
         with_words = self.words_norm(among_tags + self.dropout(self.words_attend(among_tags, first, mask)))  # Eq. 10
@@ -94,7 +97,7 @@ class FeedbackToWords(nn.Module):
 
 
 class FeedbackToTags(nn.Module):
-    """The other reading of Eq. 11, for comparison: the residual is on the recovered tags, so the words are lost."""
+    """The other reading of Eq. 11, for comparison: the residual is on the recovered tags, not on the words."""
 
     def __init__(self, *, tag_width: int, width: int, heads: int, dropout: float) -> None:
         super().__init__()
@@ -105,7 +108,7 @@ class FeedbackToTags(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, pooled: Tensor, before: Tensor, first: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
-        """Take and return what `FeedbackToWords` does; `before` has no part in it."""
+        """Return the words of the next round [B, n, width]; `before` is not used."""
         recovered = self.recover(pooled)  # Eq. 8
         among_tags = self.dropout(self.tags_attend(recovered, recovered, mask))  # Eq. 9
         with_words = self.dropout(self.words_attend(among_tags, first, mask))  # Eq. 10
@@ -124,17 +127,17 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """Queries and keys [B, n, width] and the mask of the keys [B, n] give [B, n, width]."""
+        """Return [B, n, width] from queries and keys [B, n, width] and the mask of the keys [B, n]."""
         query = self._heads(self.query(queries))
-        key, value = (self._heads(part) for part in self.key_value(keys).chunk(2, dim=-1))
+        key, value = (self._heads(half) for half in self.key_value(keys).chunk(2, dim=-1))
         attended = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
         result: Tensor = self.out(attended.transpose(1, 2).flatten(2))
         return result
 
     def weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """Return how much each query attends to each key [B, heads, n, n], for diagnosis."""
+        """Return the attention weights [B, heads, n (queries), n (keys)], for diagnostics."""
         query = self._heads(self.query(queries))
-        key, _ = (self._heads(part) for part in self.key_value(keys).chunk(2, dim=-1))
+        key, _ = (self._heads(half) for half in self.key_value(keys).chunk(2, dim=-1))
         logits = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
         weights: Tensor = logits.masked_fill(~mask[:, None, None, :], -torch.inf).softmax(dim=-1)
         return weights

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from gridner.errors import Notes, UsageError
 from gridner.inference.word_pieces import PieceTokenizer
-from gridner.model.encoder_files import FILES, encoder_path
+from gridner.model.encoder_files import DOWNLOADED, encoder_path
 from gridner.model.language_model import load_masked_model, load_tokenizer, max_pieces, quiet
 
 MASKS = ("[MASK]", "<mask>")
@@ -102,7 +102,7 @@ def set_frequencies(network: MaskedModel, counts: Sequence[int]) -> None:
 def save_encoder(start: Start, folder: Path) -> None:
     """Write a folder that gridner and transformers load: weights with the head, settings, vocabulary."""
     model: Any = start.network.model
-    for pattern in FILES:
+    for pattern in DOWNLOADED:
         for path in start.folder.glob(pattern):
             if path.is_file() and path.name != "config.json" and not path.name.startswith("model"):
                 if start.new_pieces and path.name in OLD_VOCABULARY:

@@ -13,7 +13,7 @@ from torch import Tensor
 from gridner.inference.batches import plan_encoder_batches
 from gridner.inference.engine import ENCODER_BATCH_PIECES
 from gridner.inference.word_pieces import PieceTokenizer
-from gridner.model.candidates import CandidateHead, Group, each_sentence, group
+from gridner.model.candidates import CandidateHead, PaddedCandidates, candidates_by_sentence, pad_candidates
 from gridner.model.toe import Batch, Toe, real_words
 from gridner.model.trem import Attention, Words
 from gridner.training.data import Example, gold_words
@@ -99,12 +99,13 @@ def _batches(model: Toe, examples: Sequence[Example], pieces: PieceTokenizer) ->
         yield some, Batch(*(torch.from_numpy(array).to(device) for array in arrays))
 
 
-def _candidates(model: Toe, batch: Batch) -> Iterator[Group]:
+def _candidates(model: Toe, batch: Batch) -> Iterator[PaddedCandidates]:
     """Yield the candidate words of the sentences that have at least two."""
     words, excess = model.read(batch)
     chosen = (excess > 0) & real_words(words, batch.lengths)
-    if several := [one for one in each_sentence(words, chosen) if len(one.positions) > 1]:
-        yield group(several)
+    sentences = [sentence for sentence in candidates_by_sentence(words, chosen) if len(sentence.positions) > 1]
+    if sentences:
+        yield pad_candidates(sentences)
 
 
 def _variance(words: Tensor, mask: Tensor) -> list[float]:

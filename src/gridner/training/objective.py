@@ -15,7 +15,7 @@ from gridner.config import Config
 from gridner.inference.batches import plan_encoder_batches
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.loss import cell_loss, one_label_loss, soft_cell_loss, soft_one_label_loss, word_loss
-from gridner.model.toe import Batch, Output, Scored
+from gridner.model.toe import Batch, ScoredGrids, TrainingOutput
 from gridner.tagging.tags import TagScheme
 from gridner.text.sentences import renumber
 from gridner.training.data import Example, gold_words
@@ -23,7 +23,7 @@ from gridner.training.data import Example, gold_words
 FEWER_CELLS = 4  # times, about, with candidates
 MOST_PIECES = 4096  # of a batch for the encoder, padding included
 
-Loss = Callable[[Scored, Sequence[Example], torch.device], Tensor]
+Loss = Callable[[ScoredGrids, Sequence[Example], torch.device], Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Objective:
         batches = [self._batch(some, device) for some in ordered]
         golds = [torch.from_numpy(gold_words(some)).to(device) for some in ordered]
         settings = self.config.train
-        output: Output = model(batches, golds, cells=settings.cells, every_round=settings.every_round)
+        output: TrainingOutput = model(batches, golds, cells=settings.cells, every_round=settings.every_round)
         flat = [example for some in ordered for example in some]
         total = torch.zeros((), device=device)
         for grid in output.grids:
@@ -73,7 +73,7 @@ class Objective:
             if rows:
                 yield rows, loss
 
-    def _gold_loss(self, grid: Scored, examples: Sequence[Example], device: torch.device) -> Tensor:
+    def _gold_loss(self, grid: ScoredGrids, examples: Sequence[Example], device: torch.device) -> Tensor:
         loss = one_label_loss if self._one_label else cell_loss
         gold = torch.from_numpy(self._gold(examples, grid)).to(device)
         known = None
@@ -81,7 +81,7 @@ class Objective:
             known = torch.from_numpy(self.scheme.group_labels[[one.group for one in examples]]).to(device)
         return torch.stack([loss(scores.float(), gold, grid.counts, known) for scores in grid.scores]).mean()
 
-    def _soft_loss(self, grid: Scored, examples: Sequence[Example], device: torch.device) -> Tensor:
+    def _soft_loss(self, grid: ScoredGrids, examples: Sequence[Example], device: torch.device) -> Tensor:
         settings = self.config.distill
         log_odds = torch.from_numpy(self._log_odds(examples, grid)).to(device)
         loss = partial(soft_cell_loss, temperature=settings.temperature)
@@ -128,7 +128,7 @@ class Objective:
         arrays = self.pieces.collate([example.words for example in examples])
         return Batch(*(torch.from_numpy(array).to(device) for array in arrays))
 
-    def _gold(self, examples: Sequence[Example], grid: Scored) -> NDArray[np.bool_]:
+    def _gold(self, examples: Sequence[Example], grid: ScoredGrids) -> NDArray[np.bool_]:
         """Return the gold tags of the words that the network has built its grids over."""
         size = grid.positions.shape[1]
         gold = np.zeros((len(examples), size, size, len(self.scheme.labels)), dtype=np.bool_)
@@ -139,7 +139,7 @@ class Objective:
             gold[row, : counts[row], : counts[row]] = self.scheme.encode(mentions, counts[row])
         return gold
 
-    def _log_odds(self, examples: Sequence[Example], grid: Scored) -> NDArray[np.float32]:
+    def _log_odds(self, examples: Sequence[Example], grid: ScoredGrids) -> NDArray[np.float32]:
         """Return the log-odds of the teachers' probabilities, likewise; −∞ where they say nothing."""
         size = grid.positions.shape[1]
         found = np.full((len(examples), size, size, len(self.scheme.labels)), -np.inf, dtype=np.float32)
@@ -157,9 +157,9 @@ class Objective:
         return found
 
 
-def _some(grid: Scored, rows: Sequence[int]) -> Scored:
+def _some(grid: ScoredGrids, rows: Sequence[int]) -> ScoredGrids:
     """Return the grids of some of the sentences."""
     if len(rows) == len(grid.sentences):
         return grid
     numbers = [grid.sentences[row] for row in rows]
-    return Scored(numbers, grid.scores[:, rows], grid.positions[rows], grid.counts[rows])
+    return ScoredGrids(numbers, grid.scores[:, rows], grid.positions[rows], grid.counts[rows])
