@@ -33,6 +33,7 @@ class Unlabelled:
         self.seed = seed
         share = config.distill.share
         self.per_step = max(1, round(config.train.batch_size * share / (1 - share)))
+        self._frame = self.pieces.encode([["a"]])[0].piece_count  # special pieces, and one more
         self.labels = LabelMap.between(info.scheme, scheme)
 
         def wanted(answer: Answer, where: str) -> bool:
@@ -75,9 +76,9 @@ class Unlabelled:
 
     def _fits(self, answer: Answer) -> bool:
         """Whether a sentence is one window; one of fewer bytes than an encoder takes pieces surely is."""
+        most = self.pieces.max_pieces
         if len(answer.words) > self.decoding.max_words:
             return False
-        frame = self.pieces.encode([["a"]])[0].piece_count
-        if sum(len(word.encode("utf-8", "surrogatepass")) for word in answer.words) + frame <= self.pieces.max_pieces:
+        if sum(len(word.encode("utf-8", "surrogatepass")) for word in answer.words) + self._frame <= most:
             return True
-        return self._encoded(answer).piece_count <= self.pieces.max_pieces
+        return self._encoded(answer).piece_count <= most
