@@ -17,7 +17,7 @@ from gridner.cli.printing import print_notes
 from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import SettingsOption
-from gridner.cli.train_corpora import corpus_paths
+from gridner.cli.train_corpora import DevOption, SeedsOption, TestOption, WeightOption, corpus_paths
 from gridner.cli.train_progress import SECONDS_BETWEEN_LINES, TrainingProgress
 from gridner.cli.train_scores import print_run_notes, print_scores
 from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
@@ -54,18 +54,9 @@ def distill(
             "--train", metavar="[NAME=]PATH", help="The training corpus of the student, as for gridner train."
         ),
     ] = None,
-    dev: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev", metavar="[NAME=]PATH", help="The corpus to choose on, or a share to hold out, or none; likewise."
-        ),
-    ] = None,
-    test: Annotated[
-        list[str] | None, typer.Option("--test", metavar="[NAME=]PATH", help="A corpus to score once, in the end.")
-    ] = None,
-    weight: Annotated[
-        list[float] | None, typer.Option("--weight", help="How often an epoch sees a corpus, for each --train.")
-    ] = None,
+    dev: DevOption = None,
+    test: TestOption = None,
+    weight: WeightOption = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A new folder for the student.")] = None,
     answers: Annotated[
         Path | None,
@@ -89,7 +80,7 @@ def distill(
         typer.Option(help="Where teachers on torch run: auto, cpu, cuda or mps. For the student: train.device."),
     ] = "auto",
     settings: SettingsOption = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", help="Train once with each, such as 1,2,3.")] = None,
+    seeds: SeedsOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
 ) -> None:
     """Train a student on a corpus and on what teachers say about unlabelled text.

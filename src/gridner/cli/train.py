@@ -11,7 +11,7 @@ import typer
 from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import AboutOption, NoTextOption, OwnNamesOption, SettingsOption, TrainLexiconOption
-from gridner.cli.train_corpora import NO_DEV, corpus_paths
+from gridner.cli.train_corpora import NO_DEV, DevOption, SeedsOption, TestOption, WeightOption, corpus_paths
 from gridner.cli.train_progress import TrainingProgress
 from gridner.cli.train_scores import print_run_notes, print_scores
 from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
@@ -36,27 +36,11 @@ def train(
     output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the model.")],
     *,
     reading: ReadingOptions,
-    dev: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--dev",
-            metavar="[NAME=]PATH|SHARE",
-            help="Corpus to choose the best epoch on, or the share of the training documents to hold out for that "
-            f"(default: {DEV_SHARE}), or none. With several --train, one for each, in the same order.",
-        ),
-    ] = None,
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--test", metavar="[NAME=]PATH", help="Corpus to score once, after training; repeatable as --dev."
-        ),
-    ] = None,
-    weight: Annotated[
-        list[float] | None,
-        typer.Option("--weight", help="How often an epoch uses the sentences of a corpus; one for each --train."),
-    ] = None,
+    dev: DevOption = None,
+    test: TestOption = None,
+    weight: WeightOption = None,
     settings: SettingsOption = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", help="Train once with each seed: 1,2,3.")] = None,
+    seeds: SeedsOption = None,
     folds: Annotated[
         int | None, typer.Option("--folds", min=2, help="Cross-validate: each fold of the documents is the test once.")
     ] = None,

@@ -1,4 +1,4 @@
-"""Match the repeated options of `gridner train`: which --dev, --test and --weight belong to which --train."""
+"""The repeated options of the commands that train: which --dev, --test and --weight belong to which --train."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from gridner.corpus.held_out import DEV_SHARE
 from gridner.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +21,25 @@ PART_NAME = re.compile(rf"(?:{PART_NAMES})", re.IGNORECASE)  # says nothing abou
 PART_AFFIX = re.compile(rf"^(?:{PART_NAMES})[-_.]|[-_.](?:{PART_NAMES})$", re.IGNORECASE)
 NAME_AND_PATH = re.compile(r"(?P<name>\w[\w.-]*)=(?P<path>.+)")
 NO_DEV = "none"
+
+DevOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--dev",
+        metavar="[NAME=]PATH|SHARE",
+        help="Corpus to choose the best epoch on, or the share of the training documents to hold out for that "
+        f"(default: {DEV_SHARE}), or none. With several --train, one for each, in the same order.",
+    ),
+]
+TestOption = Annotated[
+    list[str] | None,
+    typer.Option("--test", metavar="[NAME=]PATH", help="Corpus to score once, after training; repeatable as --dev."),
+]
+WeightOption = Annotated[
+    list[float] | None,
+    typer.Option("--weight", help="How often an epoch uses the sentences of a corpus; one for each --train."),
+]
+SeedsOption = Annotated[str | None, typer.Option("--seeds", help="Train once with each seed: 1,2,3.")]
 
 
 @dataclass(frozen=True, slots=True)

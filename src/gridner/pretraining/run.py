@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -33,6 +31,7 @@ from gridner.training.cpu import flush_denormals
 from gridner.training.device import device_of, precision_of
 from gridner.training.interruption import Stop
 from gridner.training.processes import is_first_process
+from gridner.training.results import log_of, write_file
 from gridner.training.run_folder import SNAPSHOT, SPARE, lock_folder, prepare_folder
 from gridner.training.snapshot import STATE, State, differences
 
@@ -190,7 +189,7 @@ class Log:
     def look(self, state: State, steps: int) -> None:
         """After each look at the held-out text."""
         if self.path is not None:
-            _write(self.path, _csv(state.history))
+            write_file(self.path, log_of(state.history))
         if self.then is not None:
             self.then.look(state, steps)
 
@@ -261,23 +260,9 @@ def _finish(task: PretrainingTask, start: Start, state: State, facts: dict[str, 
     def write(part: Path) -> None:
         save_encoder(start, part)
         draw_perplexity(state.history, part / "curve.png")
-        write_text(part / "log.csv", _csv(state.history))
+        write_text(part / "log.csv", log_of(state.history))
         write_text(part / "README.md", pretraining_card(facts))
 
     write_whole(output, write, folder=True, force=True)
-    _write(output / ABOUT, json.dumps(facts, indent=1))
+    write_file(output / ABOUT, json.dumps(facts, indent=1))
     shutil.rmtree(output / SNAPSHOT)
-
-
-def _write(path: Path, text: str) -> None:
-    write_whole(path, lambda part: write_text(part, text), folder=False, force=True)
-
-
-def _csv(history: Sequence[Mapping[str, float]]) -> str:
-    names = list(dict.fromkeys(name for row in history for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, names, lineterminator="\n")
-    writer.writeheader()
-    for row in history:
-        writer.writerow({name: f"{value:.6g}" for name, value in row.items()})
-    return out.getvalue()

@@ -121,7 +121,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 def log_of(history: Sequence[Mapping[str, float]]) -> str:
-    """Return the epochs as CSV."""
+    """Return the rows of a log as CSV."""
     names = list(dict.fromkeys(name for row in history for name in row))
     out = io.StringIO()
     writer = csv.DictWriter(out, names, lineterminator="\n")
