@@ -9,9 +9,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent
+MODELS = sorted(path.parent.name for path in ROOT.glob("src/gridner/models/*/README.md"))
 OUTSIDE = {
-    "src/gridner/models/craft/README.md": "card.md",
-    "src/gridner/models/craft/ATTRIBUTION.md": "ATTRIBUTION.md",
+    **{f"src/gridner/models/{name}/README.md": f"cards/{name}.md" for name in MODELS},
+    **{f"src/gridner/models/{name}/ATTRIBUTION.md": f"cards/{name}-sources.md" for name in MODELS},
     "src/gridner/formats/jsonl.schema.json": "files/jsonl.schema.json",
     "deploy/gridner.service": "files/gridner.service",
     "deploy/Containerfile": "files/Containerfile.txt",
@@ -30,4 +31,6 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     depth = page.file.src_uri.count("/")
     for path, name in OUTSIDE.items():
         markdown = markdown.replace(f"]({'../' * (depth + 1)}{path})", f"]({'../' * depth}{name})")
+    if page.file.src_uri.startswith("cards/"):
+        markdown = markdown.replace("](ATTRIBUTION.md)", f"]({page.file.name}-sources.md)")
     return markdown
