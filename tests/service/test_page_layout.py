@@ -167,7 +167,7 @@ def test_paper_has_whole_labels_inside_its_edges(shown: Page) -> None:
     for label in shown.locator("#blocks .g-label").all():
         assert label.evaluate("(one) => one.scrollWidth <= one.clientWidth + 1")
         box = label.bounding_box()
-        assert 0 <= box["x"]
+        assert box["x"] >= 0
         assert box["x"] + box["width"] <= 17.5 / 2.54 * 96 + 1
     items = lines_of(shown.evaluate(GEOMETRY))
     for one, other in itertools.combinations((one for one in items if one["label"]), 2):
@@ -184,7 +184,7 @@ def test_rows_are_cards_on_a_phone(browser: Any, address: str) -> None:
         row = page.locator("#rows tr").first
         assert row.evaluate("(one) => getComputedStyle(one).display") == "grid"
         boxes = [cell.bounding_box() for cell in row.locator("td").all()]
-        assert all(0 <= box["x"] and box["x"] + box["width"] <= 360 for box in boxes)
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 360 for box in boxes)
         assert entities(page) > 0
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
 

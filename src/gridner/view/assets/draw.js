@@ -39,8 +39,8 @@ export const cellsOf = (text, start, end, entities) => {
 
 const length = ({ fragments }) => fragments.at(-1)[1] - fragments[0][0];
 const barOf = ({ entity, solid, first, last }) => {
-  const kinds = ["g-bar", solid ? "" : "g-gap", first ? "g-first" : "", last ? "g-last" : "", entity.kind ? `g-${entity.kind}` : ""];
-  const bar = make("span", { class: kinds.filter(Boolean).join(" "), "aria-hidden": "true", "data-key": entity.key });
+  const bar = make("span", { "aria-hidden": "true", "data-key": entity.key });
+  bar.className = `g-bar${solid ? "" : " g-gap"}${first ? " g-first" : ""}${last ? " g-last" : ""}${entity.kind ? ` g-${entity.kind}` : ""}`;
   bar.style.setProperty("--colour", entity.colour);
   if (first) bar.append(make("span", { class: "g-label" }, make("bdi", {}, ...entity.label())));
   return bar;
@@ -52,9 +52,9 @@ export const starts = new WeakMap();
 // A block: text[start, end) with its entities: { key, fragments, colour, label, said, kind }, `label` a function that gives
 // nodes, `said` what a screen reader says of it, `kind` right, missed, wrong, suggested or nothing.
 export const drawBlock = (text, start, end, entities) => {
-  const shown = visible(text), block = make("div", { class: "g-block", dir: "auto" });
+  const shown = visible(text.slice(start, end)), block = make("div", { class: "g-block", dir: "auto" });
   const node = (from, to) => {
-    const words = document.createTextNode(shown.slice(from, to));
+    const words = document.createTextNode(shown.slice(from - start, to - start));
     starts.set(words, from);
     return words;
   };

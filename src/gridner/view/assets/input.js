@@ -19,6 +19,7 @@ const fold = (folded) => {
   $("unfold").setAttribute("aria-expanded", String(!folded));
   $("unfold").textContent = folded ? "Edit text" : "Hide text";
   document.body.classList.toggle("folded", folded);
+  document.body.classList.toggle("read", Boolean(currentDocument()));
   if (!currentDocument()) return;
   const { id, text: own } = currentDocument();
   $("folded-text").textContent = (several ? `${id}: ` : "") + own.trim().slice(0, 120).replace(/\s+/g, " ");

@@ -6,7 +6,7 @@ import { wordsOf } from "./offsets.js";
 import { changed, current, onChange, state } from "./state.js";
 import { drawn } from "./views.js";
 
-const LONG = 8000; // characters after which a paragraph is cut at the end of a sentence
+const LONG = 3000; // characters after which a paragraph is cut at the end of a sentence
 const blocks = $("blocks");
 let spans = [], inBlock = [], printing = false;
 
