@@ -1,6 +1,5 @@
 """The page in a real browser: a text is read and drawn, filters act at once, errors are said where they are seen."""
 
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +9,8 @@ from gridner.inference.recognizer import Recognizer
 from gridner.service.app import Service
 from gridner.view.draw import colour_of
 from support.browser import sync_api
-from support.page import TEXT, Page, drawn_text, entities, find, named, open_files
-from support.serving import running
+from support.page import TEXT, Page, drawn_text, entities, find, named, open_files, opened
+from support.serving import running, slow
 
 
 def test_a_text_is_drawn_as_the_library_finds_it(page: Page, recognizer: Recognizer) -> None:
@@ -112,6 +111,19 @@ def test_the_text_folds_when_it_is_read_and_results_go_stale_when_it_is_edited(p
     assert drawn_text(page) == f"{TEXT} More pain."
 
 
+def test_what_is_typed_while_a_text_is_read_stays(browser: Any) -> None:
+    reader = slow()
+    with running(Service(recognizer=reader)) as address, opened(browser, address) as page:
+        page.fill("#text", "No pain.")
+        page.keyboard.press("Control+Enter")
+        sync_api.expect(page.locator("#progress")).to_be_visible()
+        page.keyboard.type(" More.")
+        reader.gate.release(1000)
+        sync_api.expect(page.locator("#stale")).to_be_visible()
+        assert page.input_value("#text") == "No pain. More."
+        assert drawn_text(page) == "No pain."
+
+
 def test_the_grid_is_one_toggle_and_follows_the_chosen_entity(page: Page) -> None:
     find(page, "Pain in arm.\n\nNausea and swelling of legs.")
     assert page.locator(".grid-panel").count() == 0
@@ -149,7 +161,8 @@ def test_scores_are_rounded_once_and_as_python_does_it(page: Page) -> None:
 
 def test_links_carry_texts(page: Page) -> None:
     page.get_by_role("link", name="coordination").click()
-    sync_api.expect(page.locator("#text")).to_have_value(re.compile("^Swelling of face and lips"))
+    sync_api.expect(page.locator("#status")).to_contain_text("read in")
+    assert drawn_text(page).startswith("Swelling of face and lips")
     find(page)
     page.click("[data-copy=link]")
     sync_api.expect(page.locator("#status")).to_contain_text("link is copied")

@@ -5,6 +5,7 @@ import { readAll } from "./documents.js";
 import { complain } from "./service.js";
 import { changed, currentDocument, onChange, state } from "./state.js";
 
+let sending = null; // what the text area had when its text was sent
 const asArea = (text) => text.replace(/\r\n?/g, "\n"); // a text area has line ends of its own
 // The text as it is sent: a file that was not edited as it is, so that its offsets hold.
 export const text = () => {
@@ -30,6 +31,7 @@ export const find = async () => {
   complain("");
   const sent = text(), old = currentDocument();
   if (!sent.trim()) { complain("There is no text yet."); $("text").focus(); return; }
+  sending = $("text").value;
   if (old && state.documents.length > 1) { // one of several
     if (old.text !== sent) Object.assign(old, { text: sent, annotated: null, ann: undefined, edited: true });
     await readAll([old]);
@@ -41,7 +43,7 @@ export const find = async () => {
 };
 
 const edited = () => {
-  const stale = Boolean(currentDocument()) && $("text").value !== asArea(currentDocument().text);
+  const stale = currentDocument()?.phase === "read" && $("text").value !== asArea(currentDocument().text);
   if (stale === state.stale) return;
   state.stale = stale;
   changed("stale");
@@ -70,10 +72,11 @@ onChange((what) => {
   if (what.has("stale")) $("stale").hidden = !state.stale;
   if (what.has("stale")) $("result").classList.toggle("stale", state.stale);
   if (!what.has("document")) return;
-  const one = currentDocument();
-  if (one) $("text").value = one.text;
-  if (state.stale) { state.stale = false; changed("stale"); }
-  fold(one?.phase === "read" || state.documents.length > 1);
+  const one = currentDocument(), typing = sending !== null && $("text").value !== sending; // while it was read
+  sending = null;
+  if (one && !typing) $("text").value = one.text;
+  fold(!typing && (one?.phase === "read" || state.documents.length > 1));
+  edited();
 });
 $("ask").addEventListener("submit", (event) => { event.preventDefault(); find(); });
 $("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); find(); } });
