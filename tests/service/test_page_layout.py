@@ -39,7 +39,7 @@ def scattered(text: str, count: int) -> list[tuple[str, list[list[int]]]]:
     """Entities with and without gaps all over a text, the same each time."""
     chance = random.Random(1)
     words = [(at, at + len(word)) for at, word in _words(text)]
-    found = set()
+    found: set[tuple[str, tuple[tuple[int, int], ...]]] = set()
     while len(found) < count:
         first = chance.randrange(len(words) - 6)
         chosen = [words[first + by] for by in sorted({0, chance.randrange(1, 3), chance.randrange(3, 6)})]
