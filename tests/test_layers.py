@@ -20,7 +20,8 @@ BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and
 INSIDE = {
     "cli": "__init__ * predict_ray train_scores scoring_options train_progress train_corpora inputs training_process "
     "reading_options shared_options printing progress",
-    "experiment": "registry efficiency search output study run_record kept_predictions paper_tables systems variants *",
+    "experiment": "registry efficiency search output study run_record cached_predictions paper_tables systems "
+    "variants *",
     "service": "server app page brat label_studio recognition operations runtime error_handlers middleware drawing "
     "requests batcher worker queue connections openapi *",
     "integrations": "* spacy_docs",

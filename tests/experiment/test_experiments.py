@@ -155,7 +155,7 @@ def test_decoding_that_fails_does_not_take_the_others_with_it(tmp_path: Path, mo
         raise RuntimeError("out of memory")
 
     run_experiment("comparison", study(tmp_path, rows=["TOE"]))
-    monkeypatch.setattr("gridner.experiment.kept_predictions.predict_part", failing)
+    monkeypatch.setattr("gridner.experiment.cached_predictions.predict_part", failing)
     some = study(tmp_path, rows=["best", "k-1"])
     run_experiment("ablation", some)
     assert some.runs.failures == {"k-1/seed-1": "RuntimeError: out of memory"}
@@ -413,9 +413,9 @@ def test_tables_come_from_a_command(data: Path, tmp_path: Path) -> None:
         (["comparison", "--system", "a=/nowhere"], "/nowhere not found"),
         (["comparison", "--rows", "x"], "--rows x, expected some of TOE, W2NER"),
         (["ablation", "--rows", "x"], "--rows x, expected some of best, without-trem"),
-        (["statistics", "--rows", "x"], "--rows x: no rows"),
-        (["statistics", "--system", "a=/tmp"], "--system a: of no use to statistics"),
-        (["comparison", "ablation", "--rows", "TOE"], "--rows TOE: none of ablation, expected some of best"),
+        (["statistics", "--rows", "x"], "--rows x, but statistics has no rows"),
+        (["statistics", "--system", "a=/tmp"], "--system a: statistics compares no systems"),
+        (["comparison", "ablation", "--rows", "TOE"], "--rows TOE: no row of ablation, expected some of best"),
         (["comparison", "--config", "w2ner"], "architecture w2ner, expected toe"),
         (["comparison", "--seeds", "a"], "train.seeds"),
     ],

@@ -50,15 +50,15 @@ class ModelConfig:
     """The network. Names in brackets are the paper's."""
 
     architecture: Literal["toe", "w2ner"] = "toe"
-    encoder: str = "minilm"  # a name or a folder that transformers knows; minilm: the installed encoder package; tiny
-    layers: Count = 1  # how many of the encoder's last layers are averaged
+    encoder: str = "minilm"  # a folder, a name on the hub, minilm (an installed package), or tiny (random, for tests)
+    layers: Count = 1  # average this many of the last layers of the encoder
     tags: TagSet = "NNW+PNW+HTW+THW"
-    width: Count = 384  # [d_h] of the BiLSTM and of the words in both roles
+    width: Count = 384  # [d_h], of the BiLSTM and of the words as subjects and objects
     distance_width: Count = 20  # [d_wp]
     region_width: Count = 20  # [d_gp]
-    channels: Count = 80  # [d_q] of each dilated convolution
+    channels: Count = 80  # [d_q], per dilated convolution
     dilations: tuple[int, ...] = (1, 2, 3)
-    candidates: bool = False  # build the grid over words that can be part of an entity, not over all
+    candidates: bool = False  # build the grid only over words that can be part of an entity
     trem: bool = True
     rounds: Count = 3
     maps: Count = 4  # [M_num]
@@ -77,50 +77,50 @@ class ModelConfig:
 class DecodingConfig:
     """From scores to entities. These settings can change without retraining."""
 
-    links: VoteMode = "T"  # a link holds where both of its tags do (T) or either (L)
-    ends: VoteMode = "L"  # likewise head and tail
+    links: VoteMode = "T"  # a link between two words needs both of its tags (T) or either one (L)
+    ends: VoteMode = "L"  # the same for the pair of head and tail
     threshold: Annotated[float, Range(0, 1, below=True)] = 0.5
-    link_threshold: Probability = 0.5  # where a link's probability counts as 0.5; below 0.5: more recall
-    end_threshold: Probability = 0.5  # likewise head and tail
+    link_threshold: Probability = 0.5  # link probability that counts as 0.5; a lower one gives more recall
+    end_threshold: Probability = 0.5  # the same for the pair of head and tail
     name_bonus: Annotated[float, Range(0, 50)] = (
-        8.0  # what a name of the lexicon adds to the log-odds of its relations; 0: nothing
+        8.0  # added to the log-odds of the relations of a gazetteer name; 0: no bonus
     )
-    k: Count = 8  # mentions for a head–tail cell and type
-    limit: Count = 1000  # mentions a sentence
-    max_words: Count = 200  # of a window
+    k: Count = 8  # mentions at most per head–tail cell and type
+    limit: Count = 1000  # mentions at most per sentence
+    max_words: Count = 200  # words at most per window
     overlap: Annotated[int, Range(0)] = 50  # words that two windows share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """The training."""
+    """Training: optimizer, choice of the epoch, sampling, device."""
 
     epochs: Count = 10
-    batch_size: Count = 8  # sentences an optimiser step
-    cells: Count = 12_000  # grid cells at a time, padding included; a step with more is done in parts
+    batch_size: Count = 8  # sentences per optimizer step
+    cells: Count = 12_000  # grid cells at once, padding included; a larger step is split into micro-batches
     encoder_rate: Positive = 5e-5
     rate: Positive = 1e-3
     warmup: Annotated[float, Range(0, 1, below=True)] = 0.1  # share of the steps
     weight_decay: Annotated[float, Range(0)] = 0.0
     clip: Positive = 5.0
     best_by: Literal["all", "mean"] = (
-        "all"  # dev F1 that chooses the epoch: of all, or its mean with discontinuous only
+        "all"  # choose the epoch by the dev F1 of all entities, or by its mean with that of discontinuous entities
     )
-    patience: Annotated[int, Range(0)] = 0  # epochs without a better dev score before it stops; 0: never
-    frozen_embeddings: bool = False  # keep the encoder's piece embeddings as they are: quicker, less memory
-    empty_share: Annotated[float, Range(0, 1)] = 1.0  # of the sentences without entities that are used
-    discontinuous_times: Count = 1  # how often an epoch sees a sentence with a discontinuous mention
-    coordinations: Annotated[float, Range(0, 10)] = (
-        0.0  # coordinations made from flat mentions: so many for each sentence with entities
+    patience: Annotated[int, Range(0)] = (
+        0  # stop after this many epochs without a better dev score; 0: never stop early
     )
-    every_round: bool = False  # the loss is the mean over the grids of all rounds, not that of the last
+    frozen_embeddings: bool = False  # do not train the piece embeddings of the encoder: faster, less memory
+    empty_share: Annotated[float, Range(0, 1)] = 1.0  # share of the sentences without entities to train on
+    discontinuous_times: Count = 1  # repeat sentences with a discontinuous mention this often per epoch
+    coordinations: Annotated[float, Range(0, 10)] = 0.0  # synthetic coordinations, per sentence with entities
+    every_round: bool = False  # average the loss over all rounds instead of using the last round
     candidate_recall: Annotated[float, Range(0, 1, above=True)] = (
-        0.998  # of dev's entity words, at least, that must be candidates
+        0.998  # smallest share of the entity words of dev that must be candidates
     )
-    tune_thresholds: bool = False  # choose the decoding thresholds on dev, for each epoch
-    calibrate: bool = True  # fit the scores to how often such entities are right on dev, in the end
+    tune_thresholds: bool = False  # choose the decoding thresholds on dev after each epoch
+    calibrate: bool = True  # after training, map scores to the precision measured on dev
     seeds: tuple[int, ...] = (1,)
-    keep_epochs: bool = False  # keep the model of every epoch, in epochs/1, epochs/2 …, beside the best
+    keep_epochs: bool = False  # also keep the model of each epoch, in epochs/1, epochs/2 …
     snapshot_minutes: Positive = 5.0
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     # auto: bf16 on a GPU that has it, else fp32. On a processor with bf16 instructions, bf16 is up to twice as fast.
@@ -129,10 +129,12 @@ class TrainConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistillConfig:
-    """What a student learns from teachers; only for gridner distill."""
+    """How a student learns from teachers; only for `gridner distill`."""
 
-    weight: Annotated[float, Range(0, 100, above=True)] = 1.0  # of an unlabelled cell; a cell of the corpus has 1
-    share: Annotated[float, Range(0, 0.95, above=True)] = 0.5  # of the sentences of a step that are unlabelled
+    weight: Annotated[float, Range(0, 100, above=True)] = (
+        1.0  # weight of an unlabelled cell; labelled cells have weight 1
+    )
+    share: Annotated[float, Range(0, 0.95, above=True)] = 0.5  # share of unlabelled sentences in a step
     temperature: Annotated[float, Range(0.1, 20)] = 1.0  # above 1, probabilities near 0 and 1 matter more
 
 
@@ -228,7 +230,7 @@ def _cast(value: Any, kind: Any) -> Any:
             raise ValueError(f"one of {', '.join(map(str, get_args(kind)))}")
         return value
     if get_origin(kind) is tuple:
-        if not isinstance(value, list | tuple) or not value or not all(type(one) is int for one in value):
+        if not isinstance(value, list | tuple) or not value or not all(type(item) is int for item in value):
             raise ValueError("a list of integers")
         return tuple(value)
     if kind is float and type(value) is int:
@@ -281,7 +283,7 @@ def _apply(data: dict[str, Any], setting: str) -> None:
     except tomllib.TOMLDecodeError:
         value = text.strip()
     values = data.setdefault(section, {})
-    if isinstance(values, dict):  # else config_from says that it is no section
+    if isinstance(values, dict):  # otherwise config_from reports it
         values[key] = value
 
 

@@ -1,7 +1,8 @@
-"""Coordinations made from flat mentions, as extra training sentences.
+"""Make training sentences with coordinations from contiguous mentions.
 
-Where the corpus has *rod cells* and *bipolar cells*, a sentence with one of them becomes one with "rod and bipolar
-cells": the mentions *rod … cells* and *bipolar cells*. Discontinuous mentions are rare, and most are of this kind.
+If the corpus has *rod cells* and *bipolar cells*, gridner copies a sentence with one of them and writes "rod and
+bipolar cells" in its place, with the mentions *rod … cells* and *bipolar cells*. Discontinuous mentions are rare, and
+most of them are of this kind.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from gridner.text.sentences import Mention, Sentence, Word
 
 Texts = tuple[str, ...]
 Key = tuple[str, str, Texts]  # the mention's type, which end is shared, and the words of that end
-JOINS: tuple[Texts, ...] = (("and",), ("and",), ("and",), ("or",), ("or",), ("/",), ("but", "not"))  # drawn from
+JOINS: tuple[Texts, ...] = (
+    ("and",),
+    ("and",),
+    ("and",),
+    ("or",),
+    ("or",),
+    ("/",),
+    ("but", "not"),
+)  # repeated: drawn more often
 ENUMERATIONS: tuple[Texts, ...] = (
     (",", "and"),
     (",", "and"),
@@ -26,11 +35,11 @@ ENUMERATIONS: tuple[Texts, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A mention, split into a part that other mentions share and a part of its own."""
+    """A mention, split into a part that other mentions share and a part that is specific to it."""
 
     mention: Mention
     shared: Texts
-    own: Texts
+    specific: Texts
     at_end: bool  # the shared part comes last, as in "rod | cells"
 
     @property
@@ -39,7 +48,7 @@ class _Split:
 
 
 class Coordinations:
-    """Makes sentences with coordinations from the flat mentions of a training corpus."""
+    """Makes sentences with coordinations from the contiguous mentions of a training corpus."""
 
     def __init__(self, sentences: Iterable[Sentence]) -> None:
         self._places: list[tuple[Sentence, list[_Split]]] = []
@@ -47,7 +56,7 @@ class Coordinations:
         for sentence in sentences:
             splits = [split for mention in sentence.mentions for split in _splits(sentence, mention)]
             for split in splits:
-                self._parts[split.key][split.own] = None
+                self._parts[split.key][split.specific] = None
             if splits:
                 self._places.append((sentence, splits))
         usable = ((sentence, [split for split in splits if self._others(split)]) for sentence, splits in self._places)
@@ -64,20 +73,20 @@ class Coordinations:
         return [self._make(*random.choice(self._places), random) for _ in range(count)]
 
     def _others(self, split: _Split) -> list[Texts]:
-        return [own for own in self._parts[split.key] if _stems(own) != _stems(split.own)]
+        return [part for part in self._parts[split.key] if _stems(part) != _stems(split.specific)]
 
     def _make(self, sentence: Sentence, splits: Sequence[_Split], random: Random) -> Sentence:
         at_end = [split for split in splits if split.at_end]
         split = random.choice(at_end if at_end and random.random() < 0.7 else splits)
         others = self._others(split)
-        owns = [split.own, *random.sample(others, min(len(others), random.choice((1, 1, 2, 3))))]
-        random.shuffle(owns)
-        join = random.choice(JOINS if len(owns) == 2 else ENUMERATIONS)
-        parts: list[Texts] = []  # the coordinated parts and what stands between them, in turn
-        for number, own in enumerate(owns):
+        conjuncts = [split.specific, *random.sample(others, min(len(others), random.choice((1, 1, 2, 3))))]
+        random.shuffle(conjuncts)
+        join = random.choice(JOINS if len(conjuncts) == 2 else ENUMERATIONS)
+        parts: list[Texts] = []  # conjuncts and the words between them, alternating
+        for number, conjunct in enumerate(conjuncts):
             if number:
-                parts.append(join if number == len(owns) - 1 else (",",))
-            parts.append(own)
+                parts.append(join if number == len(conjuncts) - 1 else (",",))
+            parts.append(conjunct)
         return _replace(sentence, split, parts)
 
 
@@ -104,20 +113,20 @@ def _replace(sentence: Sentence, split: _Split, parts: Sequence[Texts]) -> Sente
     for piece in pieces:
         spans.append(tuple(range(len(texts), len(texts) + len(piece))))
         texts += piece
-    owns, common = (spans[:-1:2], spans[-1]) if split.at_end else (spans[1::2], spans[0])
+    conjuncts, common = (spans[:-1:2], spans[-1]) if split.at_end else (spans[1::2], spans[0])
     added = len(texts) - mention.tail - 1
     texts += [word.text for word in sentence.words[mention.tail + 1 :]]
-    made = [Mention(mention.type, tuple(sorted((*own, *common)))) for own in owns]
-    kept = [
+    made = [Mention(mention.type, tuple(sorted((*conjunct, *common)))) for conjunct in conjuncts]
+    others = [
         Mention(other.type, tuple(word + added if word > mention.tail else word for word in other.words))
         for other in sentence.mentions
         if other is not mention
     ]
-    return Sentence(sentence.document_id, _words(texts), tuple(dict.fromkeys((*made, *kept))))
+    return Sentence(sentence.document_id, _words(texts), tuple(dict.fromkeys((*made, *others))))
 
 
 def _words(texts: Iterable[str]) -> tuple[Word, ...]:
-    """Return words with a space between them."""
+    """Return words whose offsets leave a space between them."""
     words, start = [], 0
     for text in texts:
         words.append(Word(text, start, start + len(text)))

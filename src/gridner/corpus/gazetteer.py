@@ -1,8 +1,8 @@
-"""Names that are known: of an ontology, a thesaurus, a list of drugs, or of the training corpus.
+"""Gazetteers: lists of known names, from an ontology, a thesaurus, a list of drugs or the training corpus.
 
-Where a text has a name of the gazetteer, its relations get a bonus before they are decoded (`with_name_bonus`). So the
-network stays the paper's, and gridner finds a name that the network has never seen unless the network is sure of the
-contrary.
+Where a name of the gazetteer occurs in a text, `with_name_bonus` adds a bonus to the scores of its relations before
+decoding. The network itself is that of the paper. gridner then finds names that the network has never seen, unless the
+network is certain that they are not entities.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from gridner.files import read_lines, reading
 from gridner.text.sentences import Sentence
 from gridner.text.splitting import tokenize
 
-JOINS = frozenset(("and", "or", "/", ",", "("))  # what an enumeration or a bracket begins with
-SHARED = frozenset(("and", "or"))  # what comes before the last part
-GAP = 5  # words that may part a name
-BEFORE, AFTER = 4, 2  # the most words before and after the gap
+JOINS = frozenset(("and", "or", "/", ",", "("))  # words that start an enumeration or a bracket
+SHARED = frozenset(("and", "or"))  # words before the last item of an enumeration
+GAP = 5  # words at most in the gap of a name
+BEFORE, AFTER = 4, 2  # words at most before and after the gap
 
 
 class Match(NamedTuple):
@@ -37,9 +37,9 @@ class Lexicon:
 
     def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
         self._types: dict[str, list[str]] = {}
-        self._longest: dict[str, int] = {}  # name that begins with a word
-        self._last: set[str] = set()  # words of names
-        lower = ((type, " ".join(words).lower().split()) for type, words in names)  # a word may have white space in it
+        self._longest: dict[str, int] = {}  # words of the longest name, by its first word
+        self._last: set[str] = set()  # last words of names
+        lower = ((type, " ".join(words).lower().split()) for type, words in names)  # a word can contain white space
         self._add((type, _key(words)) for type, words in lower if words)
 
     def _add(self, names: Iterable[tuple[str, str]]) -> None:
@@ -74,15 +74,15 @@ class Lexicon:
         return tuple(sorted({type for types in self._types.values() for type in types}))
 
     def find(self, words: Sequence[str]) -> list[Match]:
-        """Return the names in a sentence, first those without a gap.
+        """Return the names in a sentence, those without a gap first.
 
-        A name within a longer one of its type does not count; one with a gap, if that has one too.
+        A name inside a longer name of the same type does not count. Names with and without a gap are compared apart.
         """
         lower = [word.lower() for word in words]
         ends = [_singular(word) for word in lower]
-        return [*_longest(self._whole(lower, ends)), *_longest(self._parted(lower, ends))]
+        return [*_longest(self._contiguous(lower, ends)), *_longest(self._with_gap(lower, ends))]
 
-    def _whole(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
+    def _contiguous(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
         for start, first in enumerate(lower):
             before = ""
             most = min(max(1, self._longest.get(first, 0)), len(lower) - start)
@@ -91,16 +91,18 @@ class Lexicon:
                     yield Match(type, tuple(range(start, stop)))
                 before += f"{lower[stop - 1]} "
 
-    def _parted(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
-        """Names with a gap: "bipolar cells" and "T cells" in "bipolar and amacrine cells", "T (and B) cells"."""
-        for stop, again in _gaps(lower):
-            last = [end for end in range(again + 1, min(len(lower), again + AFTER) + 1) if ends[end - 1] in self._last]
+    def _with_gap(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
+        """Yield names with a gap: "bipolar cells" in "bipolar and amacrine cells", "T cells" in "T (and B) cells"."""
+        for stop, resume in _gaps(lower):
+            last = [
+                end for end in range(resume + 1, min(len(lower), resume + AFTER) + 1) if ends[end - 1] in self._last
+            ]
             for start in range(max(0, stop - BEFORE), stop) if last else ():
                 if self._longest.get(lower[start], 0) > 1:
                     for end in last:
-                        key = " ".join((*lower[start:stop], *lower[again : end - 1], ends[end - 1]))
+                        key = " ".join((*lower[start:stop], *lower[resume : end - 1], ends[end - 1]))
                         for type in self._types.get(key, ()):
-                            yield Match(type, (*range(start, stop), *range(again, end)))
+                            yield Match(type, (*range(start, stop), *range(resume, end)))
 
     def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
         """Return the names that fit a corpus: of its types, and mostly annotated where they occur. Count the others."""
@@ -113,10 +115,12 @@ class Lexicon:
             for mention in sentence.mentions:
                 marked[mention.type, _key([words[word].lower() for word in mention.words])] += 1
             lower = [word.lower() for word in words]
-            for places in {one.words for one in _longest(self._whole(lower, [_singular(word) for word in lower]))}:
+            for places in {
+                match.words for match in _longest(self._contiguous(lower, [_singular(word) for word in lower]))
+            }:
                 if inside.isdisjoint(places):
                     unmarked[_key([words[place].lower() for place in places])] += 1
-        kept = []
+        fitting = []
         for type, name in self:
             key = " ".join(name)
             if type not in types:
@@ -124,8 +128,8 @@ class Lexicon:
             elif marked[type, key] < unmarked[key]:
                 notes.add("lexicon: name that train mostly leaves unmarked, left out", f"{type}: {key}")
             else:
-                kept.append((type, name))
-        return Lexicon(kept)
+                fitting.append((type, name))
+        return Lexicon(fitting)
 
     def about(self) -> dict[str, object]:
         """Return counts and a hash, for the model card."""
@@ -145,7 +149,9 @@ class Lexicon:
         lexicon = cls()
         lines = [line.partition("\t") for line in text.split("\n")[:-1]]
         if not all(key for _, _, key in lines):
-            raise FormatError(f"{where}: a line without a type, a tab and a name, expected what gridner wrote")
+            raise FormatError(
+                f"{where}: a line without a type, a tab and a name, expected a gazetteer that gridner wrote"
+            )
         lexicon._add((type, key) for type, _, key in lines)
         return lexicon
 
@@ -192,19 +198,21 @@ def _singular(word: str) -> str:
 
 def _longest(matches: Iterable[Match]) -> list[Match]:
     """Return distinct matches, without those inside a longer match of the same type."""
-    found = list(dict.fromkeys(matches))
-    sets = [(one.type, frozenset(one.words)) for one in found]
+    distinct = list(dict.fromkeys(matches))
+    sets = [(match.type, frozenset(match.words)) for match in distinct]
     return [
-        one for one, (type, words) in zip(found, sets, strict=True) if not any(type == t and words < w for t, w in sets)
+        match
+        for match, (type, words) in zip(distinct, sets, strict=True)
+        if not any(type == other_type and words < other_words for other_type, other_words in sets)
     ]
 
 
 def _gaps(lower: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where a name may be parted: from a word that joins on, or up to one. As (stop, again), the gap between."""
+    """Yield the possible gaps of names as half-open word ranges: they start with a joining word or end with one."""
     for place, word in enumerate(lower):
         if word in JOINS:
-            for again in range(place + 2, min(place + GAP + 1, len(lower))):
-                yield place, again
+            for resume in range(place + 2, min(place + GAP + 1, len(lower))):
+                yield place, resume
         if word in SHARED:
             for stop in range(max(1, place + 1 - GAP), place):
                 if lower[stop] not in JOINS:

@@ -1,4 +1,4 @@
-"""The paper's tables from scored systems: Tables 3 to 6 and Figure 4, each for dev and for test."""
+"""Build Tables 3 to 6 and Figure 4 of the paper from scored systems, for dev and for test."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ UNITS: tuple[Unit, ...] = ("sentence", "document")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an experiment gives: tables, and a figure."""
+    """The result of an experiment: tables and a figure."""
 
     title: str
     tables: Sequence[Table]
     figure: Bars
-    about: Mapping[str, object] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)  # more facts for the JSON file
 
 
 def score_columns(part: str) -> list[str]:
-    """What `score_cells` gives."""
+    """Return the headings of `score_cells`."""
     return [f"{part} {name}" for name in (*MEASURES, "discontinuous F1")]
 
 
 def score_cells(system: System, part: str) -> list[Cell]:
-    """Precision, recall and F1 of all entities, and the F1 of discontinuous ones."""
+    """Return precision, recall and F1 of all entities, and the F1 of discontinuous entities."""
     return [
         *(system.percent(part, measure) for measure in MEASURES.values()),
         system.percent(part, "f1", DISCONTINUOUS),
@@ -52,7 +52,7 @@ def scores(
     published: Mapping[str, tuple[Triple, Triple]] | None = None,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Precision, recall and F1, and the F1 of discontinuous entities. `published`: on dev and on test."""
+    """Return a table of the scores of systems, and below them those of the paper on dev and test, if `published`."""
     columns = ["", "runs", *(name for part in parts for name in score_columns(part))]
     rows: list[list[Cell]] = [
         [system.name, system.runs_on(parts), *(cell for part in parts for cell in score_cells(system, part))]
@@ -67,7 +67,7 @@ def scores(
 
 
 def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]:
-    """The first system against each other one; no table where there is none, no row where nobody has such entities."""
+    """Compare the first system with each other one. Return no table if there is nothing to compare."""
     rows: list[list[Cell]] = []
     for other in systems[1:]:
         for part in parts:
@@ -75,30 +75,30 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
             for slice, label in SLICES.items() if a and b else ():
                 if systems[0].percent(part, "f1", slice) is None and other.percent(part, "f1", slice) is None:
                     continue
-                by = [compare_runs(b or [], a or [], slice, unit=unit) for unit in UNITS]
+                tests = [compare_runs(b or [], a or [], slice, unit=unit) for unit in UNITS]
                 seeds = p_value_of_runs(
                     [run.score(slice).f1 for run in a or []], [run.score(slice).f1 for run in b or []]
                 )
-                stars = "*" * sum(found.p < LEVEL for found in by)
+                stars = "*" * sum(test.p < LEVEL for test in tests)
                 rows.append(
                     [
                         f"{systems[0].name} against {other.name}",
                         part,
                         label,
-                        _pooled(by[0].f1_b, a or []),
-                        _pooled(by[0].f1_a, b or []),
-                        Marked(100 * by[0].difference, f"{100 * by[0].difference:+.2f} {stars}".rstrip()),
-                        *(Marked(found.p, f"{found.p:.4f}") for found in by),
+                        _pooled(tests[0].f1_b, a or []),
+                        _pooled(tests[0].f1_a, b or []),
+                        Marked(100 * tests[0].difference, f"{100 * tests[0].difference:+.2f} {stars}".rstrip()),
+                        *(Marked(test.p, f"{test.p:.4f}") for test in tests),
                         None if seeds is None else Marked(seeds, f"{seeds:.3f}"),
                     ]
                 )
     notes = (
-        "Paired approximate randomisation, 10,000 rounds, the runs of a system together; F1 of the counts of all runs. "
+        "Paired approximate randomization with 10,000 rounds. F1 is computed from the summed counts of all runs. "
         f"* one p < {LEVEL}, ** both.",
-        "Documents repeat their names, so sentences of one are alike: p by documents is the more careful one, "
-        "and with few of them it cannot be small.",
-        "p by seeds: how often dealing out the runs at random parts the mean F1 as much; with three runs each it is at "
-        "least 0.1.",
+        "Sentences of one document repeat its names and are not independent, so p by documents is more cautious. "
+        "With few documents it cannot be small.",
+        "p by seeds: how often a random split of the runs separates the mean F1 as much. With three runs per system, "
+        "it is at least 0.1.",
     )
     columns = [
         "",
@@ -114,12 +114,12 @@ def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]
 
 
 def _pooled(f1: float, runs: Sequence[Evaluation]) -> Cell:
-    """The F1 of the counts of all runs in percent; of a single one as such."""
+    """Return the F1 of the summed counts in percent; of a single run with its spread."""
     return spread([100 * f1]) if len(runs) == 1 else 100 * f1
 
 
 def comparison(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
-    """Table 3."""
+    """Return Table 3: the scores of the systems and tests of significance."""
     published: dict[str, tuple[Triple, Triple]] = {}
     if corpus:
         nothing: Triple = (None, None, None)
@@ -133,7 +133,7 @@ def comparison(systems: Sequence[System], parts: Sequence[str], corpus: Corpus |
 
 
 def ablation(systems: Mapping[str, System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
-    """Table 4, rows by their names."""
+    """Return Table 4: the scores of each row of the ablation."""
     published = {}
     if corpus:
         published = {
@@ -141,19 +141,19 @@ def ablation(systems: Mapping[str, System], parts: Sequence[str], corpus: Corpus
             for name, (test, dev) in paper_results.ABLATION.items()
             if name in systems
         }
-    every = list(systems.values())
-    tables = [scores("Scores", every, parts, published=published), *significance(every, parts)]
-    names = [system.name for system in systems.values()]
+    rows = list(systems.values())
+    tables = [scores("Scores", rows, parts, published=published), *significance(rows, parts)]
+    names = [system.name for system in rows]
     series = {
-        f"{part}, {label}": [system.percent(part, "f1", slice) for system in systems.values()]
+        f"{part}, {label}": [system.percent(part, "f1", slice) for system in rows]
         for part in parts
         for slice, label in SLICES.items()
     }
-    return Outcome("Ablation (Table 4)", tables, Bars("What each part brings", "F1, %", names, series))
+    return Outcome("Ablation (Table 4)", tables, Bars("Ablation", "F1, %", names, series))
 
 
 def overlap(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
-    """Table 5: discontinuous entities by how they overlap with others."""
+    """Return Table 5: discontinuous entities by how they overlap with others."""
     rows: list[list[Cell]] = []
     for part in parts:
         golds = next((system.runs[part][0] for system in systems if part in system.runs), None)
@@ -175,24 +175,24 @@ def overlap(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | No
 
 
 def errors(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
-    """Table 6: what kinds of errors there are, in percent of each block."""
+    """Return Table 6: the kinds of errors, in percent of each block."""
     tables = []
     for part in parts:
-        beside: list[Cell] = [None] if corpus else []
-        rows: list[list[Cell]] = [["runs", *(len(system.runs.get(part, ())) for system in systems), *beside]]
+        no_paper_cell: list[Cell] = [None] if corpus else []
+        rows: list[list[Cell]] = [["runs", *(len(system.runs.get(part, ())) for system in systems), *no_paper_cell]]
         for block in BLOCKS:
             shares = [system.errors(part, block) for system in systems]
             for place, (error, label) in enumerate(ERROR_LABELS.items()):
                 published = [paper_results.ERRORS[block][corpus][place]] if corpus else []
                 rows.append([f"{block}: {label}", *(share.get(error) for share in shares), *published])
             totals = [share.get("total") for share in shares]
-            rows.append([f"{block}: number of errors", *totals, *beside])
+            rows.append([f"{block}: number of errors", *totals, *no_paper_cell])
         columns = [
             "% of the errors",
             *(system.name for system in systems),
             *(["TOE, test, the paper"] if corpus else []),
         ]
-        notes = ("Each block has all errors of the sentences with such a gold entity; it sums to 100.",)
+        notes = ("A block counts all errors in sentences with such a gold entity; its shares sum to 100.",)
         tables.append(Table(f"Errors on {part}", columns, rows, notes))
     last = parts[-1]
     series = {
@@ -205,7 +205,7 @@ def errors(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | Non
 
 
 def discontinuous(systems: Sequence[System], parts: Sequence[str], corpus: Corpus | None) -> Outcome:
-    """Figure 4: sentences with a discontinuous entity, and discontinuous entities alone."""
+    """Return Figure 4: sentences with a discontinuous entity, and discontinuous entities alone."""
     columns = ["", "runs"]
     for part in parts:
         columns += [f"{part} sentences with gaps F1", *(f"{part} discontinuous {name}" for name in MEASURES)]

@@ -19,7 +19,7 @@ from gridner.config import Config
 from gridner.corpus.gazetteer import Lexicon
 from gridner.corpus.splits import Part
 from gridner.errors import GridnerError, InUseError, Notes, OutputError, UsageError
-from gridner.experiment.kept_predictions import Again, kept, recall
+from gridner.experiment.cached_predictions import Redecoder, add_missing, cache_predictions
 from gridner.experiment.paper_results import Corpus
 from gridner.experiment.run_record import OtherSystems, RunRecord
 from gridner.experiment.systems import SCORED, System, runs_below, system_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gridner.training.loop import Watcher
     from gridner.training.task import TrainingTask
 
-BASE = "toe"  # the name of the runs with the settings as they are
+BASE = "toe"  # the name of the runs with unchanged settings
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class Study:
                 else:
                     found[name].append(task.output)
                     self.runs.finished.add(label)
-                    recall(notes, facts.get("notes", {}))
+                    add_missing(notes, facts.get("notes", {}))
                 self._note(notes)
             self.runs.has_result[label] = label not in self.runs.failures
         return found
@@ -154,13 +154,13 @@ class Study:
         """Predict with trained models and other decoding settings. Return the folders by the name of the settings."""
         found: dict[str, list[Path]] = {name: [] for name in wanted}
         for model in models:
-            again = Again(model, self.parts["dev"], self.say)
+            redecoder = Redecoder(model, self.parts["dev"], self.say)
             for name, config in wanted.items():
                 label = f"{name}/{model.name}"
                 settings = {"decoding": config.to_dict()["decoding"], "tune": config.train.tune_thresholds}
                 try:
-                    recognizer = partial(again.recognizer, config)
-                    found[name].append(self._kept(f"decoded/{label}", model, recognizer, settings))
+                    recognizer = partial(redecoder.recognizer, config)
+                    found[name].append(self._cache(f"decoded/{label}", model, recognizer, settings))
                 except OutputError:
                     raise
                 except Exception as error:  # like a training that fails
@@ -168,7 +168,7 @@ class Study:
                 self.runs.has_result[label] = label not in self.runs.failures
         return found
 
-    def _kept(
+    def _cache(
         self,
         place: str,
         model: Path,
@@ -176,7 +176,8 @@ class Study:
         settings: Mapping[str, Any] | None = None,
     ) -> Path:
         folder = self.output / place
-        self._note(kept(folder, model, {name: self.parts[name] for name in self.scored}, recognizer, settings))
+        parts = {name: self.parts[name] for name in self.scored}
+        self._note(cache_predictions(folder, model, parts, recognizer, settings))
         return folder
 
     def system(self, name: str, runs: Sequence[Path]) -> System:
@@ -230,7 +231,7 @@ class Study:
             return load(model)
 
         try:
-            return self._kept(f"given/{name}", model, recognizer)
+            return self._cache(f"given/{name}", model, recognizer)
         except (RuntimeError, MemoryError) as error:
             raise UsageError(
                 f"{model}: cannot predict ({_one_line(error)}), expected a model for this machine"

@@ -1,4 +1,4 @@
-"""Predictions of models, kept in a folder with what they rest on: those of anything else are made anew."""
+"""Predictions cached in a folder. A fingerprint of model, documents and settings tells whether they are up to date."""
 
 from __future__ import annotations
 
@@ -22,48 +22,51 @@ from gridner.inference.part_evaluation import predict_part, predictions_jsonl
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.tuning import tune_and_calibrate
 
-KEPT = "about.json"
+FINGERPRINT = "about.json"
 
 
-def kept(
+def cache_predictions(
     folder: Path,
     model: Path,
     parts: Mapping[str, Part],
     recognizer: Callable[[Notes], Recognizer],
     settings: Mapping[str, Any] | None = None,
 ) -> Notes:
-    """Have the predictions of a model in a folder, and return what is to be said of them.
+    """Write the predictions of a model to a folder, unless they are there already. Return the notes about them.
 
-    `recognizer` is asked for only if they are not there yet; `settings` are those that it has beside the model's.
+    `recognizer` is called only if there is something to predict. `settings` are those that differ from the model's.
     """
     notes = Notes()
     data = {name: part.about()["sha256"] for name, part in parts.items()}
     sha256 = hashlib.sha256((model / MANIFEST).read_bytes()).hexdigest()
-    about = json.loads(json.dumps({"model": sha256, "data": data, **(settings or {})}))
-    there = json.loads((folder / KEPT).read_text(encoding="utf-8")) if (folder / KEPT).is_file() else {}
-    said = there.pop("notes", {})
-    if there == about:
-        recall(notes, said)
+    fingerprint = json.loads(json.dumps({"model": sha256, "data": data, **(settings or {})}))
+    file = folder / FINGERPRINT
+    cached = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    cached_notes = cached.pop("notes", {})
+    if cached == fingerprint:
+        add_missing(notes, cached_notes)
         return notes
-    given = recognizer(notes)
-    texts = {f"{name}.jsonl": predictions_jsonl(predict_part(given, part, notes=notes)) for name, part in parts.items()}
-    about["notes"] = {what: count for what, count, _ in notes}
+    predictor = recognizer(notes)
+    texts = {
+        f"{name}.jsonl": predictions_jsonl(predict_part(predictor, part, notes=notes)) for name, part in parts.items()
+    }
+    fingerprint["notes"] = {what: count for what, count, _ in notes}
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in {**texts, KEPT: json.dumps(about, indent=1)}.items():
+    for name, text in {**texts, FINGERPRINT: json.dumps(fingerprint, indent=1)}.items():
         write_whole(folder / name, partial(write_text, text=text), folder=False, force=True)
     return notes
 
 
-def recall(notes: Notes, counts: Mapping[str, int]) -> None:
-    """Count what was counted when it happened, but for what is counted already."""
+def add_missing(notes: Notes, counts: Mapping[str, int]) -> None:
+    """Raise the counts of `notes` to those of an earlier run where they are lower."""
     for what, count in counts.items():
         if (more := count - notes[what]) > 0:
             notes.take(what, more, ())
 
 
 @dataclass(slots=True)
-class Again:
-    """A model that is decoded with several settings. It is loaded when first needed, and scores each batch once."""
+class Redecoder:
+    """Decodes one model with several settings. It loads the model when needed and scores each batch once."""
 
     model: Path
     dev: Part
@@ -71,13 +74,13 @@ class Again:
     loaded: Recognizer | None = None
 
     def recognizer(self, config: Config, notes: Notes) -> Recognizer:
-        """With other decoding settings; thresholds are chosen anew where that is asked for."""
+        """Return the model with these decoding settings. If they say so, tune the thresholds on dev again."""
         self.say(f"decoding {self.model} with other settings")
         if self.loaded is None:
             loaded = load(self.model)
             self.loaded = replace(loaded, engine=CachedEngine(loaded.engine), calibration=Calibration())
         checkpoint, _ = read_checkpoint(self.model)
-        other = replace(checkpoint.config, decoding=config.decoding, train=replace(config.train, calibrate=False))
+        changed = replace(checkpoint.config, decoding=config.decoding, train=replace(config.train, calibrate=False))
         recognizer = replace(self.loaded, decoding=config.decoding)
-        checkpoint, _ = tune_and_calibrate(replace(checkpoint, config=other), recognizer, self.dev, notes=notes)
+        checkpoint, _ = tune_and_calibrate(replace(checkpoint, config=changed), recognizer, self.dev, notes=notes)
         return replace(recognizer, decoding=checkpoint.config.decoding)
