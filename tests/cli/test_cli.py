@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from gridner import Document, Entity, FormatError, Fragment, OutputError, UsageError, __version__, write
 from gridner.cli import app
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-COMMANDS = ["show", "stats", "convert", "evaluate", "compare", "train"]
+COMMANDS = sorted(typer.main.get_group(app).commands)
 
 
 def run(*arguments: object) -> str:
@@ -45,10 +46,14 @@ def test_the_version_is_shown() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_has_help_with_an_example(command: str) -> None:
-    help_text = run(command, "--help")
-    assert "Examples" in help_text
-    assert f"gridner {command}" in help_text
+def test_the_help_of_each_command_has_examples_one_per_line(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = [line.strip() for line in run(command, "--help").splitlines()]
+    help_text = typer.main.get_group(app).commands[command].help or ""
+    examples = help_text.partition("```\n")[2].partition("\n```")[0].splitlines()
+    assert "Examples:" in lines
+    assert any(f"gridner {command}" in example for example in examples)
+    assert set(examples) <= set(lines)
 
 
 def test_show_draws_entities_across_their_gap(tmp_path: Path) -> None:

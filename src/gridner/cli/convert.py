@@ -37,14 +37,12 @@ def convert(
     """Convert a corpus from one format to another, and report what the new format cannot represent.
 
     Examples:
-
-        gridner convert examples corpus.jsonl
-
-        gridner convert cadec/original train.json --texts cadec/text --ids train.id --types ADR --to w2ner
-
-        gridner convert train.jsonl train-brat --to brat
-
-        gridner convert train.jsonl train.conll --flat --max-gap 2
+    ```
+    gridner convert examples corpus.jsonl
+    gridner convert cadec/original train.json --texts cadec/text --ids train.id --to w2ner
+    gridner convert train.jsonl train-brat --to brat
+    gridner convert train.jsonl train.conll --flat --max-gap 2
+    ```
 
     """
     notes = Notes()

@@ -10,20 +10,20 @@ import typer
 
 
 def describe(
-    model: Annotated[Path, typer.Argument(help="A model folder.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder.")],
     about: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="TOML file with descriptions; without it, print one.")
+        Path | None, typer.Argument(metavar="FILE", help="TOML file with descriptions; without it, print one.")
     ] = None,
 ) -> None:
-    """Say in a model what it is for and what its types mean, with an example of each.
+    """Describe in a model what it is for and what its types mean, with an example of each.
 
     gridner shows these texts in info and models, on the page of gridner serve, and when it finds nothing.
 
     Examples:
-
-        gridner describe model > about.toml
-
-        gridner describe model about.toml
+    ```
+    gridner describe model > about.toml
+    gridner describe model about.toml
+    ```
 
     """
     from gridner.files import write_text, write_whole

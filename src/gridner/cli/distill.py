@@ -37,7 +37,7 @@ def distill(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEACHER… CONFIG", help="gridner models, and the settings of the student as for gridner train."
+            metavar="TEACHER… CONFIG", help="Teacher models, then the settings of the student as for gridner train."
         ),
     ],
     *,
@@ -57,7 +57,7 @@ def distill(
     dev: DevOption = None,
     test: TestOption = None,
     weight: WeightOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A new folder for the student.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="New folder for the student.")] = None,
     answers: Annotated[
         Path | None,
         typer.Option(
@@ -67,10 +67,10 @@ def distill(
         ),
     ] = None,
     only_answers: Annotated[
-        bool, typer.Option("--only-answers", help="Ask the teachers and stop: no CONFIG, no training.")
+        bool, typer.Option("--only-answers", help="Write the answers of the teachers and stop; takes no CONFIG.")
     ] = False,
     least: Annotated[
-        float, typer.Option(min=0.0001, max=0.5, help="Keep probabilities of the teachers that are at least this.")
+        float, typer.Option(min=0.0001, max=0.5, help="Smallest probability of the teachers to keep.")
     ] = 0.01,
     text_share: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="Use about this share of the text's sentences.")
@@ -83,21 +83,19 @@ def distill(
     seeds: SeedsOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
 ) -> None:
-    """Train a student on a corpus and on what teachers say about unlabelled text.
+    """Train a student model on a corpus and on the predictions of teacher models for unlabelled text.
 
     gridner asks the teachers once about each sentence and keeps the mean of their tag probabilities in a file. If it is
     interrupted, run the command again. The student then learns from the corpus and from the file; the settings are
     distill.weight, distill.share and distill.temperature.
 
     Examples:
-
-        gridner distill large craft --text notes.txt --train corpus/train --dev corpus/dev --output small
-
-        gridner distill seed-1 seed-2 seed-3 craft --text notes/ --train corpus/train --dev corpus/dev --output one
-
-        gridner distill large --text notes.txt --answers answers.jsonl --only-answers
-
-        gridner distill craft --answers answers.jsonl --train corpus/train --dev corpus/dev --output small
+    ```
+    gridner distill large craft --text notes.txt --train corpus/train --dev corpus/dev -o small
+    gridner distill seed-1 seed-2 craft --text notes/ --train corpus/train --dev corpus/dev -o one
+    gridner distill large --text notes.txt --answers answers.jsonl --only-answers
+    gridner distill craft --answers answers.jsonl --train corpus/train --dev corpus/dev -o small
+    ```
 
     """
     from gridner.config import read_config

@@ -45,12 +45,11 @@ def evaluate(
     """Score predictions: exact match per type and slice with 95 % intervals, error classes, relaxed scores.
 
     Examples:
-
-        gridner evaluate gold predictions --format brat
-
-        gridner evaluate test.json predictions.jsonl --format w2ner --pred-format jsonl --json
-
-        gridner evaluate gold predictions --format brat --report report.html
+    ```
+    gridner evaluate gold predictions --format brat
+    gridner evaluate test.json predictions.jsonl --format w2ner --pred-format jsonl --json
+    gridner evaluate gold predictions --format brat --report report.html
+    ```
 
     """
     from gridner.files import check_output
@@ -115,8 +114,9 @@ def compare(
     gives a difference at least as large.
 
     Examples:
-
-        gridner compare gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl
+    ```
+    gridner compare gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl
+    ```
 
     """
     from gridner.scoring.evaluation import evaluate as score

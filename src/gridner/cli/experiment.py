@@ -30,10 +30,10 @@ PARTS = {
 
 @reading_options(without=["texts"])
 def experiment(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help=f"{NAMES}, or all.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help=f"Experiments to run: {NAMES}, or all.")],
     data: Annotated[Path, typer.Option("--data", help="Folder with train, dev and test, each a folder or a file.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for runs and tables; finished runs in it are reused.")
+        Path, typer.Option("--output", "-o", help="Folder for runs and tables; gridner reuses the finished runs in it.")
     ],
     *,
     reading: ReadingOptions,
@@ -45,7 +45,7 @@ def experiment(
     ] = None,
     rows: Annotated[
         list[str] | None,
-        typer.Option("--rows", help="Only these rows of the table: a,b or repeated; an unknown name lists all."),
+        typer.Option("--rows", help="Show only these rows of the table: A,B or repeated; an unknown name lists all."),
     ] = None,
     systems: Annotated[
         list[str] | None,
@@ -68,18 +68,16 @@ def experiment(
 ) -> None:
     """Reproduce the tables of the paper on a corpus, as Markdown, JSON and figures.
 
-    Runs are kept in OUTPUT and shared by all experiments. Run the same command again to resume.
+    gridner keeps the runs in the output folder, where all experiments share them. Run the same command again to resume.
     --ids and --except-ids select training documents.
 
     Examples:
-
-        gridner experiment statistics comparison --data corpus --config craft --seeds 1 2 3 --output study
-
-        gridner experiment ablation --data corpus --rows best,without-trem,rounds-2 --seeds 1 --output study
-
-        gridner experiment comparison errors --data corpus --system mine=predictions.jsonl --output study
-
-        gridner experiment comparison --data cadec --format w2ner --config cadec --paper cadec --output study
+    ```
+    gridner experiment statistics comparison --data corpus --seeds 1 2 3 -o study
+    gridner experiment ablation --data corpus --rows best,without-trem,rounds-2 --seeds 1 -o study
+    gridner experiment comparison errors --data corpus --system mine=predictions.jsonl -o study
+    gridner experiment comparison --data cadec --format w2ner --config cadec --paper cadec -o study
+    ```
 
     """
     prepare_training()

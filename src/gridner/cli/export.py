@@ -16,8 +16,8 @@ from gridner.text.sentences import stream_sentences
 
 @reading_options()
 def export(
-    model: Annotated[Path, typer.Argument(help="Model folder, as gridner train writes it.")],
-    output: Annotated[Path, typer.Argument(help="New folder for the exported model.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model folder, as gridner train writes it.")],
+    output: Annotated[Path, typer.Argument(metavar="OUTPUT", help="New folder for the exported model.")],
     *,
     reading: ReadingOptions,
     int8: Annotated[
@@ -25,9 +25,7 @@ def export(
     ] = False,
     sample: Annotated[
         Path | None,
-        typer.Option(
-            "--sample", help="With --int8: a corpus of at least some hundred sentences, such as the model will see."
-        ),
+        typer.Option("--sample", help="Corpus like the texts to predict, a few hundred sentences or more; for --int8."),
     ] = None,
     about: AboutOption = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
@@ -35,12 +33,11 @@ def export(
     """Export a model to ONNX, for prediction without torch.
 
     Examples:
-
-        gridner export model exported
-
-        gridner export model small --int8 --sample corpus/train
-
-        gridner predict "rod and cone cells" --model exported
+    ```
+    gridner export model exported
+    gridner export model small --int8 --sample corpus/train
+    gridner predict "rod and cone cells" --model exported
+    ```
 
     """
     from gridner.files import check_output

@@ -19,17 +19,17 @@ PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transform
 def info(
     model: Annotated[
         Path | None,
-        typer.Argument(metavar="[MODEL]", help="Installed model or model folder (default: the default model)."),
+        typer.Argument(metavar="MODEL", help="Installed model or model folder (default: the default model)."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show versions, and the engine, types, settings and scores of a model. Useful in bug reports.
 
     Examples:
-
-        gridner info
-
-        gridner info model --json
+    ```
+    gridner info
+    gridner info model --json
+    ```
 
     """
     facts: dict[str, Any] = {"python": platform.python_version(), "system": platform.platform(), "versions": {}}

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def learn(
     corrections: Annotated[
         Path,
-        typer.Option("--from", metavar="EXPORT", help="What annotators corrected: brat folder, Label Studio JSON."),
+        typer.Option("--from", metavar="EXPORT", help="Corrected documents: a brat folder or a Label Studio export."),
     ],
     model: Annotated[Path, typer.Option("--model", "-m", help="Model folder that gridner train wrote.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the model that has learned.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the updated model.")],
     *,
     reading: ReadingOptions,
     dev: Annotated[
@@ -36,13 +36,17 @@ def learn(
     rehearse: Annotated[
         Path | None,
         typer.Option(
-            "--rehearse", metavar="PATH", help="Corpus that the model was trained on, so that it forgets less."
+            "--rehearse",
+            metavar="PATH",
+            help="Also train on this corpus, usually the original one, so that the model forgets less.",
         ),
     ] = None,
     settings: SettingsOption = None,
     replace_model: Annotated[
         bool,
-        typer.Option("--replace", help="If the new model is no worse on dev, move it to --model; keep the old one."),
+        typer.Option(
+            "--replace", help="If the new model is no worse on dev, move it to --model and back up the old one."
+        ),
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run.")] = False,
 ) -> None:
@@ -51,12 +55,11 @@ def learn(
     Documents that nobody has annotated are left out. --ids lists those to learn from instead.
 
     Examples:
-
-        gridner learn --from export.json --model model --output model-2
-
-        gridner learn --from brat/corpus --model model --output model-2 --rehearse corpus/train
-
-        gridner learn --from export.json --model model --output model-2 --replace
+    ```
+    gridner learn --from export.json --model model --output model-2
+    gridner learn --from brat/corpus --model model --output model-2 --rehearse corpus/train
+    gridner learn --from export.json --model model --output model-2 --replace
+    ```
 
     """
     prepare_training()

@@ -14,10 +14,10 @@ def models(as_json: JsonOption = False) -> None:
     Use one with --model NAME, or several with --model A --model B.
 
     Examples:
-
-        gridner models
-
-        gridner models --json
+    ```
+    gridner models
+    gridner models --json
+    ```
 
     """
     from gridner.inference.installed import DEFAULT_MODEL, installed_models

@@ -29,8 +29,12 @@ def next_texts(
     *,
     reading: ReadingOptions,
     model: ModelOption = None,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many to choose.")] = 50,
-    unit: Annotated[Literal["documents", "sentences"], typer.Option(help="What to choose.")] = "documents",
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, help="Number of documents or sentences to choose.")
+    ] = 50,
+    unit: Annotated[
+        Literal["documents", "sentences"], typer.Option(help="Choose documents or sentences.")
+    ] = "documents",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File or folder for the chosen texts with suggestions.")
     ] = None,
@@ -41,19 +45,18 @@ def next_texts(
     lexicon: LexiconOption = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads (default and maximum: all cores).")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output if it exists.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines with the reasons.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one line per choice, with the reasons.")] = False,
 ) -> None:
     """Choose the documents or sentences that are worth annotating next: those that the model is unsure about.
 
     Prints their ids, the most useful first. Documents that are annotated already are left out.
 
     Examples:
-
-        gridner next notes --model model -n 50
-
-        gridner next notes --model model -n 50 --output brat/round-2
-
-        gridner next notes --model model -n 200 --unit sentences --output tasks.json
+    ```
+    gridner next notes --model model -n 50
+    gridner next notes --model model -n 50 --output brat/round-2
+    gridner next notes --model model -n 200 --unit sentences --output tasks.json
+    ```
 
     """
     from gridner.formats import check_write, guess

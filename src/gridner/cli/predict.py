@@ -36,7 +36,7 @@ def predict(
     reading: ReadingOptions,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TEXT|FILE", help="A text, or files and folders, or - for standard input."),
+        typer.Argument(metavar="TEXT|FILE", help="A text, files or folders, or - for standard input."),
     ] = None,
     source: Annotated[str | None, typer.Option("--input", "-i", help="File or folder to read.")] = None,
     model: ModelsOption = None,
@@ -70,7 +70,7 @@ def predict(
         int | None, typer.Option(min=1, help="Processes, at most one per core; each loads the model.")
     ] = None,
     engine: Annotated[
-        Literal["local", "ray"], typer.Option(help="Run on this machine, or on Ray (needs the extra ray).")
+        Literal["local", "ray"], typer.Option(help="Where to run: on this machine, or on Ray (needs the extra ray).")
     ] = "local",
     address: Annotated[
         str | None, typer.Option(help="Address of a Ray cluster (default: start Ray on this machine).")
@@ -82,18 +82,15 @@ def predict(
     """Find entities in texts, files or a corpus.
 
     Examples:
-
-        gridner predict "loss of rod and cone photoreceptors"
-
-        gridner predict notes/*.txt --threshold 0.2 --json
-
-        gridner predict --input corpus --format brat --output predictions --to brat --model model
-
-        cat documents.jsonl | gridner predict - > found.jsonl
-
-        gridner predict --input archive.jsonl --output found.jsonl --workers 8   # add --resume to continue
-
-        gridner predict --engine ray --address auto --input s3://notes/ --output s3://found/
+    ```
+    gridner predict "loss of rod and cone photoreceptors"
+    gridner predict notes/*.txt --threshold 0.2 --json
+    gridner predict --input corpus --format brat --output predictions --to brat --model model
+    cat documents.jsonl | gridner predict - > found.jsonl
+    gridner predict --input archive.jsonl --output found.jsonl --workers 8
+    gridner predict --input archive.jsonl --output found.jsonl --workers 8 --resume
+    gridner predict --engine ray --address auto --input s3://notes/ --output s3://found/
+    ```
 
     """
     notes = Notes()

@@ -22,58 +22,66 @@ if TYPE_CHECKING:
 
 
 def pretrain(
-    encoder: Annotated[str, typer.Argument(metavar="ENCODER", help="A folder, minilm, or a name on the hub.")],
+    encoder: Annotated[
+        str, typer.Argument(metavar="ENCODER", help="Encoder to start from: a folder, minilm, or a name on the hub.")
+    ],
     texts: Annotated[
         list[str],
         typer.Argument(
-            metavar="TEXT…", help="Files or folders, one sentence or document per line; TEXT=2: twice as often."
+            metavar="TEXT", help="File or folder, one sentence or document per line; PATH=2 reads it twice as often."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A new folder for the encoder.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="New folder for the encoder.")],
     steps: Annotated[int | None, typer.Option(help="Train for this many steps.")] = None,
     epochs: Annotated[float | None, typer.Option(help="Train for this many passes over the text.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Train for as many steps as fit into this time.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Train for as many steps as fit into these minutes.")] = None,
     format: Annotated[
         str,
-        typer.Option("--format", "-f", help=f"Format of the text: text, {READABLE_FORMATS}; auto looks at the path."),
+        typer.Option(
+            "--format", "-f", help=f"Format of the text: text, {READABLE_FORMATS}; auto recognizes it from the path."
+        ),
     ] = "auto",
-    length: Annotated[int, typer.Option(help="Pieces of a row, into which sentences are packed.")] = 128,
-    batch: Annotated[int, typer.Option(help="Rows of a step.")] = 32,
-    micro_batch: Annotated[int, typer.Option(help="Rows at once; fewer need less memory.")] = 16,
-    mask: Annotated[float, typer.Option(help="Share of the words that are hidden.")] = 0.15,
+    length: Annotated[int, typer.Option(help="Pieces per row; sentences are packed into rows.")] = 128,
+    batch: Annotated[int, typer.Option(help="Rows per optimizer step.")] = 32,
+    micro_batch: Annotated[int, typer.Option(help="Rows per forward pass; fewer need less memory.")] = 16,
+    mask: Annotated[float, typer.Option(help="Share of the words to mask.")] = 0.15,
     rate: Annotated[float, typer.Option(help="Learning rate after the warm-up.")] = 2e-4,
-    dropout: Annotated[bool, typer.Option("--dropout", help="Train with the encoder's own dropout.")] = False,
-    held_out: Annotated[float, typer.Option(help="Share of the text to measure perplexity on.")] = 0.01,
+    dropout: Annotated[
+        bool, typer.Option("--dropout", help="Use the dropout of the encoder (default: no dropout).")
+    ] = False,
+    held_out: Annotated[float, typer.Option(help="Share of the text to hold out, to measure perplexity on.")] = 0.01,
     new_pieces: Annotated[
-        int, typer.Option(help="Add this many frequent words of the text to the vocabulary; only for WordPiece.")
+        int, typer.Option(help="Add this many frequent words of the text to the vocabulary (WordPiece only).")
     ] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of masks, order and a fresh head.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of the masks, the order and a new prediction head.")] = 1,
     licence: Annotated[
         list[str] | None,
-        typer.Option("--licence", help="A note on the text's licence for the card; can be given again."),
+        typer.Option("--licence", help="Licence of the text, for the model card; repeatable."),
     ] = None,
     device: Annotated[
-        Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="auto: a GPU if there is one.")
+        Literal["auto", "cpu", "cuda", "mps"], typer.Option(help="Device to train on; auto uses a GPU if there is one.")
     ] = "auto",
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "fp16"],
-        typer.Option(help="fp32, bf16 or fp16; auto: bf16 on a GPU that has it, else fp32."),
+        typer.Option(help="Precision to train in; auto uses bf16 on a GPU that has it, else fp32."),
     ] = "auto",
-    snapshot_minutes: Annotated[float, typer.Option(help="Minutes between two snapshots.")] = 10.0,
+    snapshot_minutes: Annotated[
+        float, typer.Option(help="Minutes between snapshots, which --resume starts from.")
+    ] = 10.0,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
 ) -> None:
     """Continue the pretraining of an encoder on plain text of your field.
 
-    Masked-language-model training with whole-word masking. The folder gets the encoder, its vocabulary, a card without
-    any of the text, a log and a picture of the curve; `gridner train … --set model.encoder=FOLDER` takes it.
+    Masked-language-model training with whole-word masking. The output folder gets the encoder, its
+    vocabulary, a model card without any of the text, a log and the learning curve. To train a model on it, use
+    `gridner train … --set model.encoder=FOLDER`.
 
     Examples:
-
-        gridner pretrain minilm notes/ --minutes 60 --output encoder
-
-        gridner pretrain minilm labels.txt.xz=2 articles.txt.gz --epochs 1 --output encoder
-
-        gridner pretrain minilm notes/ --minutes 60 --output encoder --resume
+    ```
+    gridner pretrain minilm notes/ --minutes 60 --output encoder
+    gridner pretrain minilm labels.txt.xz=2 articles.txt.gz --epochs 1 --output encoder
+    gridner pretrain minilm notes/ --minutes 60 --output encoder --resume
+    ```
 
     """
     prepare_training()

@@ -49,7 +49,10 @@ class ReadingOptions:
     types: Annotated[list[str] | None, _option("--types", help="Keep only these entity types: A,B or repeated.")] = None
     sentences: Annotated[
         Literal["auto", "lines"],
-        _option("--sentences", help="auto: the document's own sentences, or split by rules; lines: one per line."),
+        _option(
+            "--sentences",
+            help="auto uses the sentences of the document or splits it by rules; lines takes each line as one.",
+        ),
     ] = "auto"
     lenient: Annotated[bool, _option("--lenient", help="Skip bad records, and report how many and which.")] = False
     repair: Annotated[

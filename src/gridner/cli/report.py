@@ -28,7 +28,7 @@ def report(
     gold: GoldArgument,
     predicted: Annotated[Path, typer.Argument(metavar="PRED", help="The predictions.")],
     second: Annotated[
-        Path | None, typer.Argument(metavar="[PRED_B]", help="Predictions of a second system, to compare.")
+        Path | None, typer.Argument(metavar="PRED_B", help="Predictions of a second system, to compare.")
     ] = None,
     *,
     reading: ReadingOptions,
@@ -51,14 +51,12 @@ def report(
     errors by key.
 
     Examples:
-
-        gridner report gold predictions --format brat
-
-        gridner report gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl --output toe-w2ner.html
-
-        gridner report gold predictions --model model
-
-        gridner report gold predictions --no-text --output to-share.html
+    ```
+    gridner report gold predictions --format brat
+    gridner report gold toe.jsonl w2ner.jsonl --format brat --pred-format jsonl -o report.html
+    gridner report gold predictions --model model
+    gridner report gold predictions --no-text --output to-share.html
+    ```
 
     """
     from gridner.files import check_output

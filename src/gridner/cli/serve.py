@@ -43,16 +43,13 @@ def serve(
     If GRIDNER_TOKEN is set, requests need the header Authorization: Bearer TOKEN. Texts are never logged.
 
     Examples:
-
-        gridner serve
-
-        gridner serve --model model --port 9000
-
-        gridner serve --model craft --model model
-
-        GRIDNER_TOKEN=secret gridner serve --host 0.0.0.0 --name ner.example.org
-
-        curl -s localhost:8000/v1/recognize -H 'Content-Type: application/json' -d '{"text": "rod and cone cells"}'
+    ```
+    gridner serve
+    gridner serve --model model --port 9000
+    gridner serve --model craft --model model
+    GRIDNER_TOKEN=secret gridner serve --host 0.0.0.0 --name ner.example.org
+    curl localhost:8000/v1/recognize --json '{"text": "rod and cone cells"}'
+    ```
 
     """
     with needs("serve"):

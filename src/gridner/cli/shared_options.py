@@ -24,12 +24,12 @@ LexiconOption = Annotated[
     typer.Option(
         "--lexicon",
         metavar="FILE",
-        help="TSV gazetteer, TYPE<tab>name per line, used beside the model's own; none disables both.",
+        help="TSV gazetteer, a type and a name per line, used beside the model's own; none disables both.",
     ),
 ]
 TrainLexiconOption = Annotated[
     Path | None,
-    typer.Option("--lexicon", help="TSV gazetteer, TYPE<tab>name per line; saved with the model."),
+    typer.Option("--lexicon", help="TSV gazetteer, a type and a name per line; saved with the model."),
 ]
 OwnNamesOption = Annotated[
     bool, typer.Option("--own-names", help="Add the names of the training corpus to the gazetteer.")
@@ -49,7 +49,7 @@ MaxGapOption = Annotated[
 ]
 AboutOption = Annotated[
     Path | None,
-    typer.Option("--about", metavar="FILE", help="TOML file that says what the types mean (see gridner describe)."),
+    typer.Option("--about", metavar="FILE", help="TOML file that describes the types (see gridner describe)."),
 ]
 NoTextOption = Annotated[
     bool, typer.Option("--no-text", help="Leave source text and document ids out of the report, to share it.")

@@ -15,7 +15,7 @@ from gridner.cli.shared_options import JsonOption
 
 @reading_options()
 def show(
-    path: Annotated[Path, typer.Argument(help="File or folder to read.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="File or folder to read.")],
     *,
     reading: ReadingOptions,
     all_sentences: Annotated[bool, typer.Option("--all", help="Also show sentences without entities.")] = False,
@@ -30,12 +30,11 @@ def show(
     """Show documents with their entities under the text: solid lines for fragments, dotted lines for gaps.
 
     Examples:
-
-        gridner show examples
-
-        gridner show examples/01-forum-statin.ann --all
-
-        gridner show predictions.jsonl --types ADR --discontinuous -n 3
+    ```
+    gridner show examples
+    gridner show examples/01-forum-statin.ann --all
+    gridner show predictions.jsonl --types ADR --discontinuous -n 3
+    ```
 
     """
     from gridner.errors import Notes, UsageError

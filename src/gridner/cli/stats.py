@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @reading_options()
 def stats(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files or folders to read; one column each.")],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Files or folders to read; one column each.")],
     *,
     reading: ReadingOptions,
     paper: Annotated[
@@ -28,21 +28,20 @@ def stats(
         typer.Option(help="Show Table 1 of the paper for this corpus as well."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Also count the candidate words of this model: words, cells, oracle score.")
+        Path | None,
+        typer.Option(help="Also show the candidate words of this model: their share, cells and oracle score."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Count a corpus: entities, types, overlaps, gaps, entities that cannot become mentions, the oracle score.
 
     Examples:
-
-        gridner stats examples
-
-        gridner stats craft/train craft/dev craft/test --format brat
-
-        gridner stats cadec/original --texts cadec/text --types ADR --paper cadec
-
-        gridner stats craft/dev --format brat --model trained
+    ```
+    gridner stats examples
+    gridner stats craft/train craft/dev craft/test --format brat
+    gridner stats cadec/original --texts cadec/text --types ADR --paper cadec
+    gridner stats craft/dev --format brat --model trained
+    ```
 
     """
     from gridner.corpus.statistics import PAPER, statistics

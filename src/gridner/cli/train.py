@@ -42,7 +42,8 @@ def train(
     settings: SettingsOption = None,
     seeds: SeedsOption = None,
     folds: Annotated[
-        int | None, typer.Option("--folds", min=2, help="Cross-validate: each fold of the documents is the test once.")
+        int | None,
+        typer.Option("--folds", min=2, help="Cross-validate with this many folds; each is the test corpus once."),
     ] = None,
     init: Annotated[
         Path | None, typer.Option("--init", help="Start from this gridner model; its types may differ.")
@@ -62,16 +63,13 @@ def train(
     predictions. --ids and --except-ids select training documents.
 
     Examples:
-
-        gridner train tiny --train examples --output model
-
-        gridner train craft --train corpus/train --dev corpus/dev --format brat --output model --seeds 1,2,3
-
-        gridner train craft --train corpus --folds 5 --output folds --set train.epochs=5
-
-        gridner train craft --train corpus/train --dev corpus/dev --output model --resume
-
-        gridner train craft --train a/train --train b/train --dev a/dev --dev b/dev --output model --weight 1 --weight 2
+    ```
+    gridner train tiny --train examples --output model
+    gridner train craft --train corpus/train --dev corpus/dev --seeds 1,2,3 --output model
+    gridner train craft --train corpus --folds 5 --output folds --set train.epochs=5
+    gridner train craft --train corpus/train --dev corpus/dev --output model --resume
+    gridner train craft --train a/train --train b/train --dev a/dev --dev b/dev -o model
+    ```
 
     """
     from gridner.config import read_config

@@ -31,12 +31,11 @@ def tune(
     predictions.
 
     Examples:
-
-        gridner tune --dev corpus/dev --output mine
-
-        gridner tune --model model --dev corpus/dev --lexicon drugs.tsv --output model-with-drugs
-
-        gridner tune --model model --dev corpus/dev --lexicon none --output model-without-names
+    ```
+    gridner tune --dev corpus/dev --output mine
+    gridner tune --model model --dev corpus/dev --lexicon drugs.tsv --output model-with-drugs
+    gridner tune --model model --dev corpus/dev --lexicon none --output model-without-names
+    ```
 
     """
     from gridner.inference.tune_model import tune_model
