@@ -19,7 +19,7 @@ from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import SettingsOption
 from gridner.cli.train_corpora import DevOption, SeedsOption, TestOption, WeightOption, corpus_paths
 from gridner.cli.train_progress import SECONDS_BETWEEN_LINES, TrainingProgress
-from gridner.cli.train_scores import print_run_notes, print_scores
+from gridner.cli.train_scores import print_result
 from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
 from gridner.corpus.held_out import DEV_SHARE
 from gridner.errors import Notes, OutputError, UsageError, plural
@@ -145,8 +145,7 @@ def distill(
                 notes=notes,
             )
     if is_main_process():
-        print_scores(result)
-        print_run_notes(result.notes)
+        print_result(result)
         typer.echo(f"the model is in {output}" if len(result.runs) == 1 else f"the models are in {output}", err=True)
 
 

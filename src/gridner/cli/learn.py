@@ -87,8 +87,8 @@ def learn(
             notes=notes,
             command=command_line(),
         )
-    _print_scores(learned)
     print_notes(notes)
+    _print_scores(learned)
     if replace_model and not learned.improved:
         typer.echo(f"{model} was not replaced, as its F1 on dev is higher; the new model is in {output}", err=True)
         raise typer.Exit(1)

@@ -13,7 +13,7 @@ from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import AboutOption, NoTextOption, OwnNamesOption, SettingsOption, TrainLexiconOption
 from gridner.cli.train_corpora import NO_DEV, DevOption, SeedsOption, TestOption, WeightOption, corpus_paths
 from gridner.cli.train_progress import TrainingProgress
-from gridner.cli.train_scores import print_run_notes, print_scores
+from gridner.cli.train_scores import print_result
 from gridner.cli.training_process import command_line, exit_when_interrupted, is_main_process, prepare_training
 from gridner.corpus.gazetteer import read_lexicon
 from gridner.corpus.held_out import DEV_SHARE
@@ -123,8 +123,7 @@ def train(
         )
     if not is_main_process():
         return
-    print_run_notes(result.notes)  # first: a dev document that is also in train explains the scores
-    print_scores(result)
+    print_result(result)
     if report:
         with sentence_progress("grids") as count_sentence:
             for written in result.write_reports(no_text=no_text, on_sentence=count_sentence):

@@ -20,6 +20,12 @@ def print_run_notes(notes_by_run: Mapping[str, Notes]) -> None:
         print_notes(notes, run)
 
 
+def print_result(result: TrainingResult) -> None:
+    """Print the notes, then the scores: a dev document that is also in train explains them."""
+    print_run_notes(result.notes)
+    print_scores(result)
+
+
 def print_scores(result: TrainingResult) -> None:
     """Print a table of each scored part: mean and deviation over the runs."""
     several = len(result.runs) > 1

@@ -71,7 +71,7 @@ def hidden_block(
 def script(names: Iterable[str]) -> str:
     """Return modules as one script for a single-file page, each after those that it imports."""
     joined = "\n".join(map(asset, names))
-    return f'"use strict";\n(() => {{\n{re.sub(r"^(import .*;|export )", "", joined, flags=re.MULTILINE)}}})();\n'
+    return f'"use strict";\n(() => {{\n{re.sub(r"^(import [^;]*;|export )", "", joined, flags=re.MULTILINE)}}})();\n'
 
 
 def block_html(text: str, span: Fragment, entities: Sequence[Entity]) -> str:

@@ -9,13 +9,23 @@ const TOGETHER = 4; // requests under way: the service reads them in common batc
 const RETRIES = 5;
 let reading = null; // what can be cancelled
 
-const pause = (seconds, signal) => new Promise((resolve, reject) => {
-  const timer = setTimeout(resolve, 1000 * seconds);
-  signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
-});
+const pause = (seconds, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, 1000 * seconds);
+    signal.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      },
+      { once: true },
+    );
+  });
 const drawing = async (body, signal, patient) => {
   for (let left = patient ? RETRIES : 0; ; left -= 1) {
-    try { return await (await ask("page/draw", body, signal)).json(); } catch (error) {
+    try {
+      return await (await ask("page/draw", body, signal)).json();
+    } catch (error) {
       if (!error.later || left <= 0) throw error;
       await pause(Number(error.later), signal);
     }
@@ -40,7 +50,15 @@ const readOne = async (one, signal, patient, said) => {
   }
   if (!state.moved) state.threshold = answer.threshold;
   state.types = answer.types;
-  Object.assign(one, { found: entitiesOf(one, answer), annotated, reviewed: null, past: [], notes, phase: "read", problem: null });
+  Object.assign(one, {
+    found: entitiesOf(one, answer),
+    annotated,
+    reviewed: null,
+    past: [],
+    notes,
+    phase: "read",
+    problem: null,
+  });
 };
 
 // What is shown is replaced by documents that were opened.
@@ -52,8 +70,11 @@ export const replaceAll = (documents) => {
 // `said`: what the user must know beside the result.
 export const readAll = async (documents, said = []) => {
   reading?.abort();
-  const own = reading = new AbortController(), began = performance.now(), several = documents.length > 1;
-  const waiting = [...documents], read = () => documents.filter(({ phase }) => phase === "read");
+  const own = (reading = new AbortController()),
+    began = performance.now(),
+    several = documents.length > 1;
+  const waiting = [...documents],
+    read = () => documents.filter(({ phase }) => phase === "read");
   for (const one of documents) Object.assign(one, { phase: "waiting", problem: null });
   complain("");
   say(several ? "" : "Reading …");
@@ -62,19 +83,28 @@ export const readAll = async (documents, said = []) => {
   const advance = () => {
     const done = documents.filter(({ phase }) => phase === "read" || phase === "failed").length;
     Object.assign($("bar"), { max: documents.length, value: done });
-    $("progress-said").textContent = several ? `${done.toLocaleString("en")} of ${many(documents.length, "document")} read` : "Reading …";
+    $("progress-said").textContent = several
+      ? `${done.toLocaleString("en")} of ${many(documents.length, "document")} read`
+      : "Reading …";
   };
   const work = async () => {
     while (waiting.length && !own.signal.aborted) {
       const one = waiting.shift();
       one.phase = "reading";
-      try { await readOne(one, own.signal, several, said); } catch (error) { Object.assign(one, { phase: "failed", problem: isAbort(error) ? "cancelled" : error.message }); }
+      try {
+        await readOne(one, own.signal, several, said);
+      } catch (error) {
+        Object.assign(one, { phase: "failed", problem: isAbort(error) ? "cancelled" : error.message });
+      }
       if (reading !== own) return; // something else is read by now
       advance();
       if (several) changed("list", ...(one === currentDocument() ? ["document"] : []));
     }
   };
-  if (several) { replaceAll(documents); changed("document", "list"); }
+  if (several) {
+    replaceAll(documents);
+    changed("document", "list");
+  }
   advance();
   await Promise.all(Array.from({ length: Math.min(TOGETHER, documents.length) }, work));
   if (reading !== own) return;
@@ -91,20 +121,36 @@ export const readAll = async (documents, said = []) => {
 };
 
 const tell = (documents, cancelled, seconds, said, read) => {
-  const several = documents.length > 1, failed = documents.filter(({ phase, problem }) => phase === "failed" && problem !== "cancelled");
-  if (cancelled) say(several ? `Cancelled: ${read.length.toLocaleString("en")} of ${many(documents.length, "document")} read.` : "Cancelled.");
-  else if (read.length) say(`${several ? many(read.length, "document") : many(read[0].text.length, "character")} read in ${seconds} s.${noted(read.flatMap(({ notes }) => notes))}`);
+  const several = documents.length > 1,
+    failed = documents.filter(({ phase, problem }) => phase === "failed" && problem !== "cancelled");
+  if (cancelled)
+    say(several ? `Cancelled: ${read.length.toLocaleString("en")} of ${many(documents.length, "document")} read.` : "Cancelled.");
+  else if (read.length)
+    say(
+      `${several ? many(read.length, "document") : many(read[0].text.length, "character")} read in ${seconds} s.${noted(read.flatMap(({ notes }) => notes))}`,
+    );
   else say("");
-  const problems = failed.length ? [several ? `${many(failed.length, "document")} could not be read; the list says why.` : failed[0].problem] : [];
+  const problems = failed.length
+    ? [several ? `${many(failed.length, "document")} could not be read; the list says why.` : failed[0].problem]
+    : [];
   $("error").textContent = [...said, ...problems].join(" ");
 };
 
 const WORDS = { waiting: "waiting", reading: "reading …" };
 const itemOf = (one, n) => {
-  const said = one.phase === "read" ? many(listed(one).length, "entity", "entities") : one.phase === "failed" ? one.problem : WORDS[one.phase];
+  const said =
+    one.phase === "read"
+      ? many(listed(one).length, "entity", "entities")
+      : one.phase === "failed"
+        ? one.problem
+        : WORDS[one.phase];
   const more = one.phase === "read" && one.annotated ? `, ${one.annotated.length.toLocaleString("en")} annotated` : "";
-  const button = make("button", { type: "button", "data-n": n, ...(n === state.current ? { "aria-current": "true" } : {}) },
-    make("span", { class: "name" }, one.id), make("span", { class: one.phase === "failed" ? "count bad" : "count" }, said + more));
+  const button = make(
+    "button",
+    { type: "button", "data-n": n, ...(n === state.current ? { "aria-current": "true" } : {}) },
+    make("span", { class: "name" }, one.id),
+    make("span", { class: one.phase === "failed" ? "count bad" : "count" }, said + more),
+  );
   return make("li", {}, button);
 };
 let scheduled = false; // the list is drawn once a frame, however often it changes
@@ -124,10 +170,21 @@ export const open = (n) => {
   state.chosen = null;
   changed("document", "list");
 };
-$("document-list").addEventListener("click", (event) => { const button = event.target.closest("button"); if (button) open(Number(button.dataset.n)); });
+$("document-list").addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button) open(Number(button.dataset.n));
+});
 $("document-list").addEventListener("keydown", (event) => {
   const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (by) { event.preventDefault(); open(state.current + by); }
+  if (by) {
+    event.preventDefault();
+    open(state.current + by);
+  }
 });
 $("cancel").addEventListener("click", () => reading?.abort());
-onChange((what) => { if ((what.has("list") || what.has("filter")) && !scheduled) { scheduled = true; requestAnimationFrame(list); } });
+onChange((what) => {
+  if ((what.has("list") || what.has("filter")) && !scheduled) {
+    scheduled = true;
+    requestAnimationFrame(list);
+  }
+});

@@ -29,10 +29,16 @@ const fold = (folded) => {
 
 export const find = async () => {
   complain("");
-  const sent = text(), old = currentDocument();
-  if (!sent.trim()) { complain("There is no text yet."); $("text").focus(); return; }
+  const sent = text(),
+    old = currentDocument();
+  if (!sent.trim()) {
+    complain("There is no text yet.");
+    $("text").focus();
+    return;
+  }
   sending = $("text").value;
-  if (old && state.documents.length > 1) { // one of several
+  if (old && state.documents.length > 1) {
+    // one of several
     if (old.text !== sent) Object.assign(old, { text: sent, annotated: null, ann: undefined, edited: true });
     await readAll([old]);
   } else {
@@ -49,9 +55,15 @@ const edited = () => {
   changed("stale");
 };
 
-const follow = () => { // a link to a text
+const follow = () => {
+  // a link to a text
   let [, kind, value] = /^#(text|example)=(.*)$/s.exec(location.hash) ?? [];
-  try { value = decodeURIComponent(value ?? ""); } catch { kind = null; complain("This link is broken."); }
+  try {
+    value = decodeURIComponent(value ?? "");
+  } catch {
+    kind = null;
+    complain("This link is broken.");
+  }
   const linked = kind === "example" ? exampleNamed(value) : kind === "text" ? value : null;
   if (!linked) return;
   state.documents = [];
@@ -72,17 +84,29 @@ onChange((what) => {
   if (what.has("stale")) $("stale").hidden = !state.stale;
   if (what.has("stale")) $("result").classList.toggle("stale", state.stale);
   if (!what.has("document")) return;
-  const one = currentDocument(), typing = sending !== null && $("text").value !== sending; // while it was read
+  const one = currentDocument(),
+    typing = sending !== null && $("text").value !== sending; // while it was read
   sending = null;
   if (one && !typing) $("text").value = one.text;
   fold(!typing && (one?.phase === "read" || state.documents.length > 1));
   edited();
 });
-$("ask").addEventListener("submit", (event) => { event.preventDefault(); find(); });
-$("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); find(); } });
+$("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  find();
+});
+$("text").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    find();
+  }
+});
 $("text").addEventListener("input", edited);
 $("again").addEventListener("click", find);
 $("clear").addEventListener("click", clear);
-$("unfold").addEventListener("click", () => { fold(!$("ask").hidden); if (!$("ask").hidden) $("text").focus(); });
+$("unfold").addEventListener("click", () => {
+  fold(!$("ask").hidden);
+  if (!$("ask").hidden) $("text").focus();
+});
 window.addEventListener("hashchange", follow);
 export { follow };

@@ -37,7 +37,8 @@ const linesOf = (block) => {
   cells.forEach((cell, n) => {
     const place = places[n];
     if (!place) return;
-    if (!line || Math.abs(place.top - line.top) > place.height / 2) lines.push(line = { top: place.top, cells: [], items: new Map() });
+    if (!line || Math.abs(place.top - line.top) > place.height / 2)
+      lines.push((line = { top: place.top, cells: [], items: new Map() }));
     line.cells.push(cell);
     for (const bar of cell.children) {
       const item = line.items.get(bar.dataset.key) ?? { left: Infinity, right: -Infinity, bars: [], label: null };
@@ -54,14 +55,29 @@ const linesOf = (block) => {
 const placed = (item, edge, rightToLeft, labels, font) => {
   if (!item.label) return;
   const scores = [...item.label.querySelectorAll(".g-score")].map((one) => one.textContent).join("");
-  const all = widthOf(item.label.textContent, font), short = all - (scores ? widthOf(scores, font) - 2 : 0);
+  const all = widthOf(item.label.textContent, font),
+    short = all - (scores ? widthOf(scores, font) - 2 : 0);
   const width = { whole: all, short, cut: Math.min(short, LEAST) }[labels];
   if (rightToLeft) {
     const right = Math.max(item.from.right, Math.min(edge.left + width, edge.right));
-    Object.assign(item, { all, short, at: right, shift: item.from.right - right, left: Math.min(item.left, right - width), right: Math.max(item.right, right) });
+    Object.assign(item, {
+      all,
+      short,
+      at: right,
+      shift: item.from.right - right,
+      left: Math.min(item.left, right - width),
+      right: Math.max(item.right, right),
+    });
   } else {
     const left = Math.min(item.from.left, Math.max(edge.right - width, edge.left));
-    Object.assign(item, { all, short, at: left, shift: left - item.from.left, left: Math.min(item.left, left), right: Math.max(item.right, left + width) });
+    Object.assign(item, {
+      all,
+      short,
+      at: left,
+      shift: left - item.from.left,
+      left: Math.min(item.left, left),
+      right: Math.max(item.right, left + width),
+    });
   }
 };
 
@@ -76,7 +92,8 @@ const fitted = (item, room) => {
 // Lay out some blocks that are in the page. Labels are whole (on paper), may go without their scores (short), or may be cut.
 export const layOut = (blocks, labels) => {
   const measured = blocks.map((block) => {
-    const style = getComputedStyle(block), size = parseFloat(style.fontSize);
+    const style = getComputedStyle(block),
+      size = parseFloat(style.fontSize);
     const font = `600 ${0.72 * size}px ${style.fontFamily}`;
     return { edge: block.getBoundingClientRect(), rightToLeft: style.direction === "rtl", lines: linesOf(block), font, size };
   });

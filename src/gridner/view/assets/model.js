@@ -20,31 +20,58 @@ const LABELS = { all: "all entities", discontinuous: "discontinuous ones" };
 
 const quality = (scores) => {
   const found = Object.entries(scores ?? {});
-  if (!found.length) return make("p", { class: "soft" }, "The model has no scores on development data, so nobody knows how well it does. Check its results on your texts.");
+  if (!found.length)
+    return make(
+      "p",
+      { class: "soft" },
+      "The model has no scores on development data, so nobody knows how well it does. Check its results on your texts.",
+    );
   const rows = found.map(([name, f1]) => {
     const meter = make("span", { class: "meter", "aria-hidden": "true" }, make("span"));
     meter.firstChild.style.width = `${f1}%`;
-    return make("div", { class: "score" }, make("span", {}, LABELS[name] ?? name), meter, make("span", { class: "number" }, f1.toFixed(1)));
+    return make(
+      "div",
+      { class: "score" },
+      make("span", {}, LABELS[name] ?? name),
+      meter,
+      make("span", { class: "number" }, f1.toFixed(1)),
+    );
   });
-  return make("div", { class: "quality" }, make("h3", {}, "How well"), ...rows,
-    make("p", { class: "soft" }, "F1 in percent on the development part of its corpus, by exact match. Other texts score lower."));
+  return make(
+    "div",
+    { class: "quality" },
+    make("h3", {}, "How well"),
+    ...rows,
+    make("p", { class: "soft" }, "F1 in percent on the development part of its corpus, by exact match. Other texts score lower."),
+  );
 };
 
-export const lookedFor = () => make("ul", { class: "types" }, ...typesOf(currentModel() ?? { types: state.types }).map(described));
+export const lookedFor = () =>
+  make("ul", { class: "types" }, ...typesOf(currentModel() ?? { types: state.types }).map(described));
 
 const show = () => {
-  const model = currentModel(), about = model.description ? [make("p", {}, model.description)] : [];
+  const model = currentModel(),
+    about = model.description ? [make("p", {}, model.description)] : [];
   const facts = [model.name, model.engine, model.names ? many(model.names, "known name") : ""].filter(Boolean).join(" · ");
   $("about-model").replaceChildren(make("p", { class: "soft" }, facts), ...about, lookedFor(), quality(model.dev_f1));
   state.types = typesOf(model).map(({ name }) => name);
   const examples = examplesFor(model, typesOf(model));
   $("h-examples").hidden = !examples.length;
-  $("examples").replaceChildren(...examples.map(({ name, text }) => {
-    const link = make("a", { href: `#example=${encodeURIComponent(name)}` }, make("strong", {}, name), " ", make("span", { class: "soft" }, `${text.replace(/\s+/g, " ").slice(0, 90)}…`));
-    return make("li", {}, link);
-  }));
+  $("examples").replaceChildren(
+    ...examples.map(({ name, text }) => {
+      const link = make(
+        "a",
+        { href: `#example=${encodeURIComponent(name)}` },
+        make("strong", {}, name),
+        " ",
+        make("span", { class: "soft" }, `${text.replace(/\s+/g, " ").slice(0, 90)}…`),
+      );
+      return make("li", {}, link);
+    }),
+  );
 };
-export const exampleNamed = (wanted) => (currentModel() ? examplesFor(currentModel(), typesOf(currentModel())) : []).find(({ name }) => name === wanted)?.text;
+export const exampleNamed = (wanted) =>
+  (currentModel() ? examplesFor(currentModel(), typesOf(currentModel())) : []).find(({ name }) => name === wanted)?.text;
 
 export const loadModels = async () => {
   try {
@@ -58,4 +85,7 @@ export const loadModels = async () => {
     complain(error);
   }
 };
-$("model").addEventListener("change", () => { show(); changed("model"); });
+$("model").addEventListener("change", () => {
+  show();
+  changed("model");
+});

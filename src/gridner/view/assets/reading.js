@@ -8,7 +8,9 @@ import { drawn } from "./views.js";
 
 const LONG = 3000; // characters after which a paragraph is cut at the end of a sentence
 const blocks = $("blocks");
-let spans = [], inBlock = [], printing = false;
+let spans = [],
+  inBlock = [],
+  printing = false;
 
 // The lines of a text: its own line breaks and indents stay.
 const paragraphs = (text) => {
@@ -31,12 +33,17 @@ const paragraphs = (text) => {
 
 const WORDS = { missed: " missed", wrong: " wrong", right: " ✓" };
 const labelled = (text) => (entity) => {
-  const score = entity.score === undefined ? "" : ` ${twoDigits(entity.score)}`, verdict = WORDS[entity.kind] ?? "";
+  const score = entity.score === undefined ? "" : ` ${twoDigits(entity.score)}`,
+    verdict = WORDS[entity.kind] ?? "";
   return {
     ...entity,
     kind: entity.kind ?? (entity.verdict === "suggested" ? "suggested" : undefined),
     colour: colourOf(entity.type),
-    label: () => [entity.type, ...(verdict ? [make("span", { class: entity.kind }, verdict)] : []), ...(score ? [make("span", { class: "g-score" }, score)] : [])],
+    label: () => [
+      entity.type,
+      ...(verdict ? [make("span", { class: entity.kind }, verdict)] : []),
+      ...(score ? [make("span", { class: "g-score" }, score)] : []),
+    ],
     said: `${entity.verdict === "suggested" ? "suggested " : ""}${entity.type}${verdict.replace("✓", "right")}${score}: ${wordsOf(text, entity.fragments)}`,
   };
 };
@@ -46,7 +53,10 @@ const lit = (name, key) => {
   if (key === null || key === undefined) return;
   for (const bar of blocks.querySelectorAll(`.g-bar[data-key="${key}"]`)) {
     bar.classList.add(name);
-    if (!bar.classList.contains("g-gap")) { bar.parentElement.classList.add(name); bar.parentElement.style.setProperty("--lit", bar.style.getPropertyValue("--colour")); }
+    if (!bar.classList.contains("g-gap")) {
+      bar.parentElement.classList.add(name);
+      bar.parentElement.style.setProperty("--lit", bar.style.getPropertyValue("--colour"));
+    }
   }
 };
 export const light = (key) => lit("lit", key);
@@ -59,17 +69,23 @@ const drawSome = (items) => {
     item.replaceChildren(drawBlock(text, start, end, inBlock[item.dataset.n]));
     item.dataset.drawn = "yes";
   }
-  layOut(items.map((item) => item.firstChild), labels());
+  layOut(
+    items.map((item) => item.firstChild),
+    labels(),
+  );
   lit("chosen", state.chosen);
 };
-const watcher = new IntersectionObserver((entries) => {
-  const near = [];
-  for (const { target, isIntersecting } of entries) {
-    target.dataset.near = isIntersecting ? "yes" : "no";
-    if (isIntersecting && target.dataset.drawn !== "yes" && current()) near.push(target);
-  }
-  if (near.length) drawSome(near);
-}, { rootMargin: "800px" });
+const watcher = new IntersectionObserver(
+  (entries) => {
+    const near = [];
+    for (const { target, isIntersecting } of entries) {
+      target.dataset.near = isIntersecting ? "yes" : "no";
+      if (isIntersecting && target.dataset.drawn !== "yes" && current()) near.push(target);
+    }
+    if (near.length) drawSome(near);
+  },
+  { rootMargin: "800px" },
+);
 
 // Which paragraphs each entity touches.
 const distribute = () => {
@@ -83,19 +99,23 @@ const distribute = () => {
   }
 };
 
-const show = () => { // another document
+const show = () => {
+  // another document
   const { text } = current();
   watcher.disconnect();
   spans = paragraphs(text);
   distribute();
-  blocks.replaceChildren(...spans.map(([start, end], n) => {
-    const words = document.createTextNode(text.slice(start, end));
-    starts.set(words, start);
-    return make("div", { class: "paragraph", "data-n": n }, make("div", { class: "g-block", dir: "auto" }, words)); // read and searched before it is drawn
-  }));
+  blocks.replaceChildren(
+    ...spans.map(([start, end], n) => {
+      const words = document.createTextNode(text.slice(start, end));
+      starts.set(words, start);
+      return make("div", { class: "paragraph", "data-n": n }, make("div", { class: "g-block", dir: "auto" }, words)); // read and searched before it is drawn
+    }),
+  );
   for (const item of blocks.children) watcher.observe(item);
 };
-const refresh = () => { // other entities
+const refresh = () => {
+  // other entities
   distribute();
   const near = [];
   for (const item of blocks.children) {
@@ -105,16 +125,26 @@ const refresh = () => { // other entities
   drawSome(near);
 };
 
-const itemAt = (place) => blocks.children[Math.max(0, spans.findLastIndex(([start]) => start <= place))];
-export const reveal = (place) => { // draw what has this character, and bring it to the screen if it is not there
+const itemAt = (place) =>
+  blocks.children[
+    Math.max(
+      0,
+      spans.findLastIndex(([start]) => start <= place),
+    )
+  ];
+export const reveal = (place) => {
+  // draw what has this character, and bring it to the screen if it is not there
   const item = itemAt(place);
   if (!item) return;
   if (item.dataset.drawn !== "yes") drawSome([item]);
-  const mark = blocks.querySelector(".chosen") ?? item, { top, bottom } = mark.getBoundingClientRect();
+  const mark = blocks.querySelector(".chosen") ?? item,
+    { top, bottom } = mark.getBoundingClientRect();
   if (top < 120 || bottom > innerHeight - 160) mark.scrollIntoView({ block: "center" });
 };
-export const nodeAt = (place) => { // the text node that has this character, and where in it
-  const item = itemAt(place), walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT);
+export const nodeAt = (place) => {
+  // the text node that has this character, and where in it
+  const item = itemAt(place),
+    walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT);
   let found = null;
   while (walker.nextNode()) {
     const start = starts.get(walker.currentNode);
@@ -122,14 +152,19 @@ export const nodeAt = (place) => { // the text node that has this character, and
   }
   return found && [found, Math.min(found.length, place - starts.get(found))];
 };
-export const placeOf = (node, offset) => { // the character of the document at a place in the page
+export const placeOf = (node, offset) => {
+  // the character of the document at a place in the page
   if (starts.has(node)) return starts.get(node) + offset;
   const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
   const rest = node.childNodes[offset] ?? null;
   let last = null;
   while (walker.nextNode()) {
     if (!starts.has(walker.currentNode)) continue;
-    if (rest && (rest === walker.currentNode || rest.contains(walker.currentNode) || rest.compareDocumentPosition(walker.currentNode) & 4)) return starts.get(walker.currentNode);
+    if (
+      rest &&
+      (rest === walker.currentNode || rest.contains(walker.currentNode) || rest.compareDocumentPosition(walker.currentNode) & 4)
+    )
+      return starts.get(walker.currentNode);
     last = walker.currentNode;
   }
   return last && starts.get(last) + last.length;
@@ -139,7 +174,10 @@ export const choose = (key, { scroll = true } = {}) => {
   state.chosen = key;
   lit("chosen", key);
   const entity = key && drawn(current()).find((one) => one.key === key);
-  if (entity && scroll) { reveal(entity.fragments[0][0]); lit("chosen", key); }
+  if (entity && scroll) {
+    reveal(entity.fragments[0][0]);
+    lit("chosen", key);
+  }
   changed("chosen");
 };
 
@@ -147,13 +185,16 @@ export const choose = (key, { scroll = true } = {}) => {
 const keysAt = (target) => {
   const bar = target.closest(".g-bar");
   if (bar) return [bar.dataset.key];
-  return [...(target.closest(".g-cell")?.children ?? [])].filter((one) => !one.classList.contains("g-gap")).map((one) => one.dataset.key);
+  return [...(target.closest(".g-cell")?.children ?? [])]
+    .filter((one) => !one.classList.contains("g-gap"))
+    .map((one) => one.dataset.key);
 };
 blocks.addEventListener("mouseover", (event) => light(keysAt(event.target)[0] ?? null));
 blocks.addEventListener("mouseleave", () => light(null));
 blocks.addEventListener("click", (event) => {
   if (!getSelection().isCollapsed) return; // words are being selected
-  const keys = keysAt(event.target), next = keys[(keys.indexOf(state.chosen) + 1) % keys.length] ?? null;
+  const keys = keysAt(event.target),
+    next = keys[(keys.indexOf(state.chosen) + 1) % keys.length] ?? null;
   choose(next, { scroll: false });
 });
 
@@ -161,7 +202,10 @@ let width = 0;
 new ResizeObserver(() => {
   if (blocks.clientWidth === width || printing) return;
   width = blocks.clientWidth;
-  layOut([...blocks.children].filter((item) => item.dataset.drawn === "yes").map((item) => item.firstChild), labels());
+  layOut(
+    [...blocks.children].filter((item) => item.dataset.drawn === "yes").map((item) => item.firstChild),
+    labels(),
+  );
 }).observe(blocks);
 window.addEventListener("beforeprint", () => {
   if (!current()) return;

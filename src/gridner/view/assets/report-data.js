@@ -10,7 +10,8 @@ export const right = (one, n) => Boolean(one.h & 1 && one.h & (2 << n));
 export const missed = (one, n) => Boolean(one.h & 1 && !(one.h & (2 << n)));
 export const wrong = (one, n) => Boolean(!(one.h & 1) && one.h & (2 << n));
 export const error = (one, n) => missed(one, n) || wrong(one, n);
-const overlaps = (one, n, name) => (Array.isArray(one.o) ? (n === undefined ? one.o.includes(name) : one.o[n] === name) : one.o === name);
+const overlaps = (one, n, name) =>
+  Array.isArray(one.o) ? (n === undefined ? one.o.includes(name) : one.o[n] === name) : one.o === name;
 const shares = (one) => Boolean(one.o) && one.o !== "none"; // of gold entities
 
 // What "Show" offers: [name, which entities, of which system].
@@ -30,7 +31,11 @@ NAMES.forEach((name, n) => {
     [`right${n}`]: [`right${of}`, (one) => right(one, n), n],
   });
 });
-if (two) Object.assign(ERRORS, { "a-b": ["A right, B wrong", (one) => !error(one, 0) && error(one, 1), 1], "b-a": ["B right, A wrong", (one) => !error(one, 1) && error(one, 0), 0] });
+if (two)
+  Object.assign(ERRORS, {
+    "a-b": ["A right, B wrong", (one) => !error(one, 0) && error(one, 1), 1],
+    "b-a": ["B right, A wrong", (one) => !error(one, 1) && error(one, 0), 0],
+  });
 
 // What "Kind" offers: [name, which entities, in which sentences].
 export const KINDS = {
@@ -50,11 +55,18 @@ export const KINDS = {
 
 // The entities that pass filters: a test of an entity in its sentence; null if all do.
 export const chooser = ({ show = "", type = "", kind = "" }) => {
-  const [, chosen, of] = ERRORS[show] ?? ERRORS[""], [, own, sentences] = KINDS[kind] ?? KINDS[""], wanted = data.types.indexOf(type);
+  const [, chosen, of] = ERRORS[show] ?? ERRORS[""],
+    [, own, sentences] = KINDS[kind] ?? KINDS[""],
+    wanted = data.types.indexOf(type);
   if (!chosen && !own && !sentences && !type) return null;
-  return (one, sentence) => (!chosen || chosen(one)) && (!own || own(one, of)) && (!type || one.t === wanted) && (!sentences || sentences(sentence.e.filter(({ h }) => h & 1)));
+  return (one, sentence) =>
+    (!chosen || chosen(one)) &&
+    (!own || own(one, of)) &&
+    (!type || one.t === wanted) &&
+    (!sentences || sentences(sentence.e.filter(({ h }) => h & 1)));
 };
 
 // Filters live in the address, so that a link leads to what it counts.
-export const address = (filters) => `#${new URLSearchParams(Object.entries({ show: "", ...filters }).filter(([name, value]) => value || name === "show"))}`;
+export const address = (filters) =>
+  `#${new URLSearchParams(Object.entries({ show: "", ...filters }).filter(([name, value]) => value || name === "show"))}`;
 export const fromAddress = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));

@@ -5,7 +5,12 @@ import { changed, current, onChange } from "./state.js";
 
 const WORD = /[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]/gu;
 const reading = $("reading");
-let tokens = [], anchor = -1, focus = -1, exact = false, own = false, of = null;
+let tokens = [],
+  anchor = -1,
+  focus = -1,
+  exact = false,
+  own = false,
+  of = null;
 
 const tokensOf = () => {
   if (of !== current()?.text) {
@@ -20,7 +25,10 @@ export const selectedRange = () => {
   const selection = getSelection();
   if (selection.isCollapsed || !selection.rangeCount || !$("blocks").contains(selection.anchorNode)) return null;
   const range = selection.getRangeAt(0);
-  let [start, end] = [placeOf(range.startContainer, range.startOffset), $("blocks").contains(range.endContainer) ? placeOf(range.endContainer, range.endOffset) : null];
+  let [start, end] = [
+    placeOf(range.startContainer, range.startOffset),
+    $("blocks").contains(range.endContainer) ? placeOf(range.endContainer, range.endOffset) : null,
+  ];
   if (start === null || end === null || start >= end) return null;
   if (!exact) {
     const inside = tokensOf().filter(([from, to]) => from < end && to > start);
@@ -31,16 +39,23 @@ export const selectedRange = () => {
 };
 const select = (start, end) => {
   own = true; // not the mouse's
-  const from = nodeAt(start), to = nodeAt(end - 1);
+  const from = nodeAt(start),
+    to = nodeAt(end - 1);
   if (from && to) getSelection().setBaseAndExtent(from[0], from[1], to[0], Math.min(to[0].length, to[1] + 1));
 };
-export const unselect = () => { getSelection().removeAllRanges(); anchor = focus = -1; };
+export const unselect = () => {
+  getSelection().removeAllRanges();
+  anchor = focus = -1;
+};
 
 // One word on or back; with `extend` the selection grows or shrinks. Returns the words that are selected.
 export const step = (by, extend, from = 0) => {
   const all = tokensOf();
   if (!all.length) return null;
-  const begin = Math.max(0, all.findIndex(([, end]) => end > from));
+  const begin = Math.max(
+    0,
+    all.findIndex(([, end]) => end > from),
+  );
   const to = focus < 0 ? begin : Math.min(all.length - 1, Math.max(0, focus + by));
   focus = to;
   if (!extend || anchor < 0) anchor = to;
@@ -55,5 +70,9 @@ document.addEventListener("selectionchange", () => {
   own = false;
   if (current()) changed("selection");
 });
-reading.addEventListener("mouseup", (event) => { exact = event.altKey; });
-onChange((what) => { if (what.has("document")) unselect(); });
+reading.addEventListener("mouseup", (event) => {
+  exact = event.altKey;
+});
+onChange((what) => {
+  if (what.has("document")) unselect();
+});

@@ -19,22 +19,34 @@ export const state = {
 const listeners = new Set();
 export const onChange = (listener) => listeners.add(listener);
 // `what`: document (another one, or other entities in it), filter, chosen, list.
-export const changed = (...what) => { for (const listener of listeners) listener(new Set(what)); };
+export const changed = (...what) => {
+  for (const listener of listeners) listener(new Set(what));
+};
 
 export const currentDocument = () => state.documents[state.current];
-export const current = () => { const one = currentDocument(); return one?.phase === "read" ? one : undefined; };
+export const current = () => {
+  const one = currentDocument();
+  return one?.phase === "read" ? one : undefined;
+};
 
 // The types of the model and of annotations.
-export const allTypes = () => [...new Set([...state.types, ...state.documents.flatMap(({ annotated, reviewed }) => [...(annotated ?? []), ...(reviewed ?? [])].map(({ type }) => type))])];
+export const allTypes = () => [
+  ...new Set([
+    ...state.types,
+    ...state.documents.flatMap(({ annotated, reviewed }) => [...(annotated ?? []), ...(reviewed ?? [])].map(({ type }) => type)),
+  ]),
+];
 
 let keys = 0;
-export const nextKey = () => String(keys += 1);
-export const withKeys = (text, entities) => entities
-  .map((one) => ({ ...one, key: nextKey(), fragments: normalFragments(text, one.fragments) }))
-  .filter(({ fragments }) => fragments.length)
-  .sort(inTextOrder);
+export const nextKey = () => String((keys += 1));
+export const withKeys = (text, entities) =>
+  entities
+    .map((one) => ({ ...one, key: nextKey(), fragments: normalFragments(text, one.fragments) }))
+    .filter(({ fragments }) => fragments.length)
+    .sort(inTextOrder);
 
 export const isSure = (entity) => entity.score === undefined || entity.score > state.threshold;
 
 // Those of a list that are shown: not of a hidden type, and sure enough.
-export const passing = (entities) => entities.filter((one) => !state.hiddenTypes.has(one.type) && (one.verdict === "accepted" || isSure(one)));
+export const passing = (entities) =>
+  entities.filter((one) => !state.hiddenTypes.has(one.type) && (one.verdict === "accepted" || isSure(one)));

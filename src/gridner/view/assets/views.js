@@ -4,9 +4,12 @@ import { passing, state } from "./state.js";
 
 // Right, missed and wrong, as the report has them.
 export const compared = (found, annotated) => {
-  const own = new Map(found.map((one) => [name(one), one])), golds = new Set(annotated.map(name));
+  const own = new Map(found.map((one) => [name(one), one])),
+    golds = new Set(annotated.map(name));
   return [
-    ...annotated.map((one) => (own.has(name(one)) ? { ...one, score: own.get(name(one)).score, kind: "right" } : { ...one, kind: "missed" })),
+    ...annotated.map((one) =>
+      own.has(name(one)) ? { ...one, score: own.get(name(one)).score, kind: "right" } : { ...one, kind: "missed" },
+    ),
     ...found.filter((one) => !golds.has(name(one))).map((one) => ({ ...one, kind: "wrong" })),
   ].sort(inTextOrder);
 };
@@ -14,8 +17,15 @@ export const compared = (found, annotated) => {
 // Precision, recall and F1 of such a list, in percent; null where there is nothing to divide by.
 export const scoresOf = (entities) => {
   const [right, missed, wrong] = ["right", "missed", "wrong"].map((kind) => entities.filter((one) => one.kind === kind).length);
-  const share = (part, whole) => (whole ? 100 * part / whole : null);
-  return { right, missed, wrong, precision: share(right, right + wrong), recall: share(right, right + missed), f1: share(2 * right, 2 * right + missed + wrong) };
+  const share = (part, whole) => (whole ? (100 * part) / whole : null);
+  return {
+    right,
+    missed,
+    wrong,
+    precision: share(right, right + wrong),
+    recall: share(right, right + missed),
+    f1: share(2 * right, 2 * right + missed + wrong),
+  };
 };
 
 // What a review begins with: annotations are accepted, what was found beside them is suggested.
