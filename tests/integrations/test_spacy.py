@@ -405,3 +405,16 @@ def test_the_examples_of_the_docs_run(tmp_path: Path) -> None:
     assert "Cell" in settings
     loose, strict = map(int, saving.split())
     assert loose > strict
+
+
+def test_several_models_are_combined_and_saved_without_their_files(exported: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(exported, tmp_path / "other")
+    nlp = spacy.blank("en")
+    component: Any = nlp.add_pipe("gridner", config={"model": [str(exported), str(other)], "threads": 1})
+    doc = nlp(TEXTS[0])
+    assert doc._.gridner
+    assert all(entity.meta == {"models": [exported.name, "other"]} for entity in doc._.gridner)
+    with pytest.raises(UsageError, match="2 models, but a pipeline can be saved with one"):
+        component.to_disk(tmp_path / "saved")
+    component.to_disk(tmp_path / "saved", exclude=["model"])
+    assert found(Component().from_disk(tmp_path / "saved")(nlp.make_doc(TEXTS[0]))) == found(doc)

@@ -57,7 +57,8 @@ def put(doc: Doc, entities: Sequence[Entity], spans_key: str, *, where: str, not
     for number, entity in enumerate(entities, start=1):
         id = f"{spans_key}-{number}"
         pairs = [[part.start, part.end] for part in entity.fragments]
-        items.append({"type": entity.type, "fragments": pairs, "score": entity.score, "id": id})
+        item = {"type": entity.type, "fragments": pairs, "score": entity.score, "id": id}
+        items.append({**item, "meta": dict(entity.meta)} if entity.meta else item)
         for start, end in pairs:
             span = doc.char_span(start, end, label=entity.type, span_id=id, alignment_mode="expand")
             assert span is not None  # noqa: S101  # the characters are those of the doc
@@ -78,7 +79,13 @@ def entities_of(doc: Doc) -> tuple[Entity, ...]:
     if stored["sum"] != _sum_of(doc):
         raise UsageError("doc._.gridner: found in another text, expected the doc that gridner was given, not a part")
     return tuple(
-        Entity(item["type"], tuple(Fragment(*pair) for pair in item["fragments"]), item["score"], item["id"])
+        Entity(
+            item["type"],
+            tuple(Fragment(*pair) for pair in item["fragments"]),
+            item["score"],
+            item["id"],
+            item.get("meta", {}),
+        )
         for items in stored["groups"].values()
         for item in items
     )
