@@ -44,7 +44,7 @@ class Source:
     def once(self, document_id: str, where: str) -> None:
         """Raise an error if an id comes a second time."""
         if document_id in self.seen:
-            raise FormatError(f"{where}: document {document_id} a second time, expected each id once")
+            raise FormatError(f"{where}: document {document_id} appears twice; ids must be unique")
         self.seen.add(document_id)
 
     @contextmanager

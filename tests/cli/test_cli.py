@@ -208,7 +208,7 @@ def test_types_may_be_given_twice_or_with_commas_but_not_empty(corpora: tuple[Pa
 
 
 def test_texts_of_their_own_are_not_for_every_format(corpora: tuple[Path, Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="expected format brat, jsonl or share"):
+    with pytest.raises(UsageError, match="only brat, jsonl and share take them from a folder"):
         run("stats", corpora[0], "--texts", tmp_path, "--format", "w2ner")
 
 

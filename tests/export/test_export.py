@@ -152,7 +152,7 @@ def test_a_network_that_is_not_whole_is_refused(both: tuple[TrainedModel, Path],
 
 def test_a_file_that_is_not_onnx_is_refused(tmp_path: Path) -> None:
     (tmp_path / "words.onnx").write_bytes(b"not a network")
-    with pytest.raises(FormatError, match=r"words\.onnx: .*expected a network of gridner export"):
+    with pytest.raises(FormatError, match=r"words\.onnx: .*; export the model again"):
         OnnxEngine(tmp_path)
 
 

@@ -116,7 +116,10 @@ def changed(key: str, **changes: Any) -> dict[str, Any]:
         ({**EXAMPLE, "entities": [5]}, r"entities are \[5\], expected a list of objects"),
         (changed("passages", text="Pain"), r"passages\[0\]: text is 'Pain', expected a list of texts"),
         (changed("passages", offsets=[[0, 31]]), r"passages\[0\]: offsets 0-31 for a text of 30 characters"),
-        (changed("passages", offsets=[[0, 30], [1, 2]]), r"passages\[0\]: 1 texts and 2 offsets, expected as many"),
+        (
+            changed("passages", offsets=[[0, 30], [1, 2]]),
+            r"passages\[0\]: 1 texts and 2 offsets, expected the same number",
+        ),
         (changed("passages", offsets=[[99999999999, 100000000029]]), "a passage at 99999999999"),
         (changed("entities", offsets=[]), r"entities\[0\]: offsets are \[\], expected a list of \[start, end\]"),
         (changed("entities", offsets=[[0, "9"]]), r"entities\[0\]: offsets \[0, '9'\], expected \[start, end\]"),

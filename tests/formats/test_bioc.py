@@ -147,7 +147,7 @@ def test_a_folder_of_files_is_read_and_an_id_may_come_once(tmp_path: Path) -> No
         write([replace(ARM, id=name)], tmp_path / "in" / name, "bioc")
     assert sorted(one.id for one in read(tmp_path / "in", "bioc")) == ["a.xml", "b/c.xml"]
     write([replace(ARM, id="a.xml")], tmp_path / "in" / "z.xml", "bioc")
-    with pytest.raises(FormatError, match=r"z\.xml:5: document a\.xml a second time"):
+    with pytest.raises(FormatError, match=r"z\.xml:5: document a\.xml appears twice"):
         list(read(tmp_path / "in", "bioc"))
 
 
@@ -169,8 +169,8 @@ PLACE = '<location offset="0" length="4"/>'
         ("x", r"c\.xml: not well-formed"),
         ("<annotations/>", r"c\.xml: <annotations>, expected <collection>"),
         ("<collection/>", r"c\.xml: no documents"),
-        (xml("").removesuffix("</collection>"), r"c\.xml: not well-formed \(.*\), expected BioC XML"),
-        ("<collection><document/></collection>", r"c\.xml:1: a document without id"),
+        (xml("").removesuffix("</collection>"), r"c\.xml: not well-formed XML \(.*\)"),
+        ("<collection><document/></collection>", r"c\.xml:1: a document without an id"),
         (xml("", "", ""), r"c\.xml:2: not a BioC document \(TypeError"),
         (xml("", "<text>x</text>", "<offset>many</offset>"), r"c\.xml:2: not a BioC document \(ValueError"),
         (xml("", "<text>x</text>", "<offset>-5</offset>"), r"document d: a passage at -5, expected 0 to"),
@@ -209,7 +209,7 @@ PARAMETER = '<!DOCTYPE c [<!ENTITY % a SYSTEM "http://127.0.0.1:9/a.dtd">%a;]>'
 @pytest.mark.parametrize("start", [LAUGHS, SECRET, PARAMETER])
 def test_entities_are_refused_and_nothing_is_fetched(tmp_path: Path, start: str) -> None:
     put(tmp_path, {"c.xml": start + xml("", "<text>&a;</text>")})
-    with pytest.raises(FormatError, match=r"c\.xml: \w+, expected XML without entities of its own"):
+    with pytest.raises(FormatError, match=r"c\.xml: XML that declares entities"):
         list(read(tmp_path / "c.xml", "bioc"))
 
 
@@ -234,11 +234,11 @@ def doc(**changes: Any) -> dict[str, Any]:
         ([], "no records, expected JSON with 'documents'"),
         ({"documents": []}, "no records"),
         ([1], "record 1: 1, expected a BioC document"),
-        ({"documents": [{"id": "d"}]}, "record 1: no 'infons', expected it"),
+        ({"documents": [{"id": "d"}]}, "record 1: no 'infons', which BioC JSON requires"),
         ({"bioctype": "BioCPassage"}, "record 1: 'BioCPassage', expected a BioC document"),
-        ({"documents": [{**doc(), "id": 5}]}, "record 1: a document without id"),
+        ({"documents": [{**doc(), "id": 5}]}, "record 1: a document without an id"),
         ({"documents": [doc(offset="0")]}, "document d: a passage at '0', expected a number"),
-        ({"documents": [doc(), doc()]}, "record 2: document d a second time"),
+        ({"documents": [doc(), doc()]}, "record 2: document d appears twice"),
         ({"documents": [doc(annotations=[{"id": "1", "infons": {}, "text": "", "locations": []}])]}, "no infon 'type'"),
         (
             {
@@ -271,7 +271,7 @@ def test_bad_json_is_named_in_a_line(tmp_path: Path, item: Any, said: str) -> No
 )
 def test_json_that_is_cut_off_is_named(tmp_path: Path, content: str) -> None:
     put(tmp_path, {"c.json": content})
-    with pytest.raises(FormatError, match=r"c\.json: (after )?record \d: .*, expected"):
+    with pytest.raises(FormatError, match=r"c\.json: (after )?record \d: .*(, expected|, which BioC JSON requires)"):
         list(read(tmp_path / "c.json", "biocjson"))
 
 
@@ -356,7 +356,7 @@ def test_offsets_that_are_wrong_in_characters_and_in_bytes_are_an_error(tmp_path
         ({"locations": [{"offset": None, "length": 4}]}, "expected offset and length as numbers"),
         ({"locations": [{"offset": 2, "length": [4]}]}, "expected offset and length as numbers"),
         ({"locations": [{"offset": -1, "length": 4}]}, "fragment -1-3"),
-        ({"text": 5}, "text is 5, expected what the annotation covers"),
+        ({"text": 5}, "text is 5, expected text"),
     ],
 )
 def test_an_annotation_of_other_shape_is_named_and_can_be_skipped(

@@ -132,7 +132,7 @@ def test_a_line_without_its_text_column_is_read(tmp_path: Path) -> None:
         ("T1\tADR 3 1\tx\n", r"d\.ann:1: fragment 3-1: expected 0 <= start < end"),
         ("T1\tADR -1 3\tx\n", r"d\.ann:1: 'T1.*expected T1, tab"),
         ("T1 ADR 0 4 pain\n", r"d\.ann:1: 'T1 ADR 0 4 pain', expected T1, tab"),
-        ("T1\tADR 0 4\tpain\nT1\tADR 0 3\tpai\n", r"d\.ann:2: T1 a second time, expected each id once"),
+        ("T1\tADR 0 4\tpain\nT1\tADR 0 3\tpai\n", r"d\.ann:2: T1 appears twice; ids must be unique"),
         ("\npain\n", r"d\.ann:2: 'pain', expected a brat annotation"),
         ("R1\n", r"d\.ann:1: 'R1', expected a brat annotation"),
         (b"T1\tADR 0 4\tpa\xffin\n", r"d\.ann:1: byte 13 is 0xff, expected UTF-8 text"),

@@ -175,7 +175,7 @@ GAP = Entity("ADR", (Fragment(0, 4), Fragment(8, 11)))
     [
         (
             (GAP,),
-            "document d: ADR 'Pain arm' has a gap in conll, expected entities that are continuous and apart; --fl",
+            "document d: ADR 'Pain arm' has a gap, which conll cannot have; --fl",
         ),
         ((Entity("A", (Fragment(0, 7),)), Entity("B", (Fragment(5, 11),))), "document d: B 'in arm' overlaps another"),
         ((Entity("A", (Fragment(0, 7),)), Entity("B", (Fragment(0, 4),))), "document d: B 'Pain' overlaps another"),
@@ -220,7 +220,7 @@ def test_words_and_ids_that_conll_does_not_take(tmp_path: Path) -> None:
         ("pain B-\n", r"a\.conll:1: 'pain B-', expected"),
         ("pain B\n", r"a\.conll:1: 'pain B', expected"),
         ("\tO\n", r"a\.conll:1: '\\tO', expected"),
-        ("-DOCSTART-\tx\tO\n\na O\n\n-DOCSTART-\tx\tO\n\na O\n", r"a\.conll:5: document x a second time"),
+        ("-DOCSTART-\tx\tO\n\na O\n\n-DOCSTART-\tx\tO\n\na O\n", r"a\.conll:5: document x appears twice"),
     ],
 )
 def test_bad_input_is_named_in_a_line(tmp_path: Path, content: str, said: str) -> None:

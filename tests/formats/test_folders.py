@@ -99,7 +99,7 @@ def test_every_format_reads_files_that_end_in_upper_case(tmp_path: Path, format:
 
 def test_two_spellings_of_an_ending_are_two_files_for_a_document(tmp_path: Path) -> None:
     put(tmp_path, {"d.txt": "pain", "d.TXT": "arm", "d.ann": ""})
-    with pytest.raises(FormatError, match="expected one file for a document"):
+    with pytest.raises(FormatError, match="remove one of the two"):
         ids(tmp_path)
 
 

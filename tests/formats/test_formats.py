@@ -82,7 +82,7 @@ def test_the_format_of_a_file_is_guessed_from_its_name(tmp_path: Path, name: str
 
 @pytest.mark.parametrize("name", ["out.txt", "out.ann", "out.pipe.txt", "corpus.v2"])
 def test_a_name_that_does_not_tell_the_format_is_not_written_on_a_guess(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=f"{name}: cannot tell its format, expected one of brat, jsonl"):
+    with pytest.raises(UsageError, match=f"{name}: cannot tell its format; name one of brat, jsonl"):
         write(some("a"), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
@@ -158,7 +158,7 @@ def test_read_ids_of_what_is_no_file_is_an_error(tmp_path: Path, name: str) -> N
 
 def test_the_same_id_twice_is_an_error_and_lenient_keeps_the_first(tmp_path: Path) -> None:
     put(tmp_path, {"a.jsonl": f"{LINE}\n{LINE}\n"})
-    with pytest.raises(FormatError, match=r"a\.jsonl:2: document a a second time"):
+    with pytest.raises(FormatError, match=r"a\.jsonl:2: document a appears twice"):
         list(read(tmp_path / "a.jsonl"))
     notes = Notes()
     assert len(list(read(tmp_path / "a.jsonl", lenient=True, notes=notes))) == 1
@@ -167,7 +167,7 @@ def test_the_same_id_twice_is_an_error_and_lenient_keeps_the_first(tmp_path: Pat
 
 @pytest.mark.parametrize("format", READABLE)
 def test_the_same_id_twice_is_not_written(tmp_path: Path, format: str) -> None:
-    with pytest.raises(OutputError, match="document a a second time"):
+    with pytest.raises(OutputError, match="document a appears twice"):
         write(some("a", "a", format=format), tmp_path / "out", format)
     assert list(tmp_path.iterdir()) == []
 

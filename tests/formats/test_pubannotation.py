@@ -127,7 +127,7 @@ def test_meta_that_does_not_fit_is_not_written(tmp_path: Path) -> None:
         "meta 'pubannotation' that is not attributes, not written": 1,
     }
     bad = replace(entity, meta={"pubannotation": [{"pred": "a", "obj": {1, 2}}]})
-    with pytest.raises(OutputError, match=r"document d: .*expected a meta that JSON can carry"):
+    with pytest.raises(OutputError, match=r"document d: its meta cannot be written as JSON"):
         write([Document("d", CELLS, (bad,))], tmp_path / "bad", "pubannotation")
 
 
@@ -145,17 +145,17 @@ def denotation(**changes: Any) -> dict[str, Any]:
         ({"text": CELLS, "denotations": {}}, None),
         ({"text": CELLS, "denotations": {"a": 1}}, "denotations are .*expected a list of objects"),
         ({"text": CELLS, "denotations": [1]}, "denotations are .*expected a list of objects"),
-        ({"text": CELLS, "denotations": [*BAG, BAG[0]]}, "denotation T1 a second time"),
+        ({"text": CELLS, "denotations": [*BAG, BAG[0]]}, "denotation T1 appears twice"),
         (denotation(span=None), "denotation T1: span None, expected begin and end as numbers"),
         (denotation(span=[]), "denotation T1: no span"),
         (denotation(span={"begin": "0", "end": 2}), "denotation T1: span .*expected begin and end as numbers"),
         (denotation(span={"begin": 0, "end": 99}), "denotation T1: fragment 0-99 is past the end"),
         (denotation(span={"begin": 2, "end": 2}), "denotation T1: fragment 2-2: expected 0 <= start < end"),
-        (denotation(obj=5), "denotation T1: obj is 5, expected the type"),
+        (denotation(obj=5), "denotation T1: obj is 5, expected a type"),
         (denotation(obj=" "), "record 1: entity type ''"),
         (
             denotation(obj="_FRAGMENT"),
-            "denotation T1: 0 with a type of its own, expected one, and the others _FRAGMENT",
+            "denotation T1: 0 have a type; give one the type",
         ),
         (
             {"text": CELLS, "denotations": BAG, "relations": [CHAINED]},
@@ -163,7 +163,7 @@ def denotation(**changes: Any) -> dict[str, Any]:
         ),
         (
             {"text": CELLS, "denotations": BAG, "relations": [{**CHAINED, "subj": "T1", "obj": "T2"}]},
-            "denotation T1, T2: 2 with a type of its own",
+            "denotation T1, T2: 2 have a type",
         ),
     ],
 )

@@ -203,8 +203,8 @@ def test_a_bad_pipe_line_is_named(tmp_path: Path, line: str, said: str) -> None:
         (KNOWTATOR_2.replace('"29"', '"99"'), r": annotation 1: fragment 21-99 is past the end"),
         (KNOWTATOR_2.replace('"29"', '"x"'), r": annotation 1: span .*expected start and end as numbers"),
         (KNOWTATOR_2.replace(' end="29"', ""), r": annotation 1: span .*expected start and end as numbers"),
-        (KNOWTATOR_2.replace('<class id="CL:0000540"/>', ""), r": annotation 1: no type, expected"),
-        (KNOWTATOR_1.replace('id="m1"/>', 'id="m2"/>'), r": annotation 1: no type, expected"),
+        (KNOWTATOR_2.replace('<class id="CL:0000540"/>', ""), r": annotation 1: no type; add"),
+        (KNOWTATOR_1.replace('id="m1"/>', 'id="m2"/>'), r": annotation 1: no type; add"),
         ("<annotations><annotation><class id='A'/></annotation></annotations>", r": annotation 1: no <span>"),
         (KNOWTATOR_1[:-20], r": not well-formed"),
         ("<html/>", r": <html>, expected <annotations>"),
@@ -238,7 +238,7 @@ def test_lenient_skips_a_document_whose_xml_is_broken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a|b", "a.pipe"])
 def test_an_id_that_a_pipe_file_cannot_hold_is_an_output_error(tmp_path: Path, name: str) -> None:
-    with pytest.raises(OutputError, match=r"document id '.*expected a name"):
+    with pytest.raises(OutputError, match=r"document id '.*; rename the document"):
         write([Document(name, "pain")], tmp_path / "out", "share")
     assert list(tmp_path.iterdir()) == []
 

@@ -105,7 +105,7 @@ def test_a_dataset_of_another_schema_is_one_clear_error() -> None:
 
 def test_bad_records_say_where_they_are() -> None:
     good = list(to_dataset(documents()[:2]))
-    with pytest.raises(FormatError, match=r"^dataset\[2\]: document note-0 a second time"):
+    with pytest.raises(FormatError, match=r"^dataset\[2\]: document note-0 appears twice"):
         list(from_dataset([*good, good[0]]))
     with pytest.raises(FormatError, match=r"^dataset\[1\]: .*past the end"):
         list(from_dataset([good[0], _with_offsets(good[1], [[0, 500]])]))

@@ -61,7 +61,7 @@ def test_a_bad_row_is_said_and_the_others_are_read(exported: Path) -> None:
 
 @pytest.mark.usefixtures("cluster")
 def test_other_columns_are_said() -> None:
-    with pytest.raises(UsageError, match="a dataset of name, expected id and text among them"):
+    with pytest.raises(UsageError, match="the dataset has name, expected the columns id and text"):
         ours.predict(ray.data.from_items([{"name": "x"}]))
 
 

@@ -194,7 +194,7 @@ def test_pipe_batches_and_keeps_the_order(exported: Path) -> None:
 
 def test_docs_that_fail_go_to_the_error_handler_alone(exported: Path) -> None:
     nlp, _ = pipeline(exported, sentences="spacy")
-    with pytest.raises(UsageError, match="no sentence boundaries, expected a sentencizer, parser or senter before"):
+    with pytest.raises(UsageError, match="no sentence boundaries; add a sentencizer, parser or senter before"):
         nlp("Pain in left arm. It is bad.")
     with pytest.raises(UsageError, match="no sentence boundaries"):
         list(nlp.pipe(["Pain in left arm. It is bad."]))
@@ -341,7 +341,7 @@ def test_displacy_draws_the_spans(exported: Path) -> None:
 def test_a_part_of_a_doc_is_an_error_and_not_a_wrong_answer(exported: Path) -> None:
     doc = pipeline(exported)[0](TEXTS[0])
     assert doc._.gridner
-    with pytest.raises(UsageError, match=r"doc\._\.gridner: found in another text"):
+    with pytest.raises(UsageError, match=r"doc\._\.gridner: the doc has another text"):
         _ = doc[2:].as_doc(copy_user_data=True)._.gridner
 
 
@@ -350,7 +350,7 @@ def test_bad_settings_are_one_clear_error(exported: Path, tmp_path: Path) -> Non
         ({"threshold": 1.5}, "threshold is 1.5, expected 0 to 1"),
         ({"batch_size": 0}, "batch_size is 0, expected at least 1"),
         ({"threads": 0}, "threads is 0, expected at least 1"),
-        ({"types": []}, "types are empty"),
+        ({"types": []}, "types is an empty list"),
         ({"spans_key": ""}, "spans_key is empty"),
     ):
         with pytest.raises(UsageError, match=said):
@@ -371,10 +371,10 @@ def test_bad_settings_are_one_clear_error(exported: Path, tmp_path: Path) -> Non
     with pytest.raises(FormatError, match=r"expected settings\.json in it"):
         component.from_disk(tmp_path)
     (tmp_path / "settings.json").write_text("{")
-    with pytest.raises(FormatError, match="expected the settings that gridner saved"):
+    with pytest.raises(FormatError, match="save the pipeline again"):
         Component().from_disk(tmp_path)
     (tmp_path / "settings.json").write_text('{"colour": "blue"}')
-    with pytest.raises(FormatError, match="'colour', expected settings of this version"):
+    with pytest.raises(FormatError, match="unknown setting 'colour'"):
         component.from_disk(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written"):

@@ -95,7 +95,9 @@ def read(
             raise FormatError(f"{path}: not found")
         name = _known(guess(path) if format == "auto" else format)
         if source.texts is not None and name not in ("brat", "jsonl", "share"):
-            raise UsageError(f"texts {texts}: expected format brat, jsonl or share, which {name} is not")
+            raise UsageError(
+                f"texts {texts}: {name} has its own texts; only brat, jsonl and share take them from a folder"
+            )
     chosen = FORMATS[name]
     return _select(chosen.read(source), source, frozenset(types) if types is not None else None)
 
@@ -172,7 +174,7 @@ def _each_once(documents: Iterable[Document]) -> Iterator[Document]:
     seen: set[str] = set()
     for document in documents:
         if document.id in seen:
-            raise OutputError(f"document {document.id} a second time, expected each id once")
+            raise OutputError(f"document {document.id} appears twice; ids must be unique")
         seen.add(document.id)
         yield document
 
@@ -211,7 +213,7 @@ def guess(path: Path) -> str:
                 return format
     for skipped in source.notes.places(SKIPPED)[:1]:  # the documents may be there
         raise FormatError(skipped)
-    raise FormatError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
+    raise FormatError(f"{path}: cannot tell its format; name one of {', '.join(FORMATS)}")
 
 
 def _by_name(path: Path) -> str:
@@ -230,7 +232,7 @@ def _to_write(path: Path) -> str:
     named = {f".{name}": name for name in ("jsonl", "inline", "conll", "parquet")}
     if path.suffix.lower() in known | named:
         return (known | named)[path.suffix.lower()]
-    raise UsageError(f"{path}: cannot tell its format, expected one of {', '.join(FORMATS)} to be named")
+    raise UsageError(f"{path}: cannot tell its format; name one of {', '.join(FORMATS)}")
 
 
 def _known(format: str) -> str:

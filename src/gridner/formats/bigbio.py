@@ -97,11 +97,12 @@ def _located_texts(passage: Mapping[str, Any], where: str) -> Iterator[tuple[int
     """Yield the texts of a passage with their offsets."""
     texts, pairs = _texts_and_offsets(passage, where)
     if len(texts) != len(pairs):
-        raise FormatError(f"{where}: {len(texts)} texts and {len(pairs)} offsets, expected as many")
+        raise FormatError(f"{where}: {len(texts)} texts and {len(pairs)} offsets, expected the same number")
     for text, (start, end) in zip(texts, pairs, strict=True):
         if end - start != len(text):
             raise FormatError(
-                f"{where}: offsets {start}-{end} for a text of {plural(len(text), 'character')}, expected as many"
+                f"{where}: offsets {start}-{end} for a text of {plural(len(text), 'character')}, "
+                f"expected {start}-{start + len(text)}"
             )
         yield start, text
 

@@ -40,7 +40,7 @@ def read(source: Source) -> Iterator[Document]:
         with source.record(str(path)), open_bytes(path) as file:
             root = check_start(file, str(path))
             if root != "collection":
-                raise FormatError(f"{path}: <{root:.60}>, expected <collection>, as BioC has it")
+                raise FormatError(f"{path}: <{root:.60}>, expected <collection>")
             safe = {"resolve_entities": False, "no_network": True, "load_dtd": False}
             elements = etree.iterparse(file, events=("end",), tag="document", **safe)
             try:
@@ -51,7 +51,7 @@ def read(source: Source) -> Iterator[Document]:
                         _forget(element)
                         yield from _wanted(data, where, source)
             except etree.XMLSyntaxError as error:
-                raise FormatError(f"{path}: not well-formed ({error.msg}), expected BioC XML") from None
+                raise FormatError(f"{path}: not well-formed XML ({error.msg})") from None
 
 
 def _forget(element: Any) -> None:
@@ -64,20 +64,18 @@ def _forget(element: Any) -> None:
 def _wanted(data: str, where: str, source: Source) -> Iterator[Document]:
     """Yield the document in some XML, read by the library, if it is wanted."""
     if len(data) > files.MAX_BYTES:
-        raise FormatError(f"{where}: larger than {files.MAX_BYTES:,} characters, expected a document of at most that")
+        raise FormatError(f"{where}: larger than {files.MAX_BYTES:,} characters; split the document")
     try:
         (parsed,) = need("bioc.biocxml", "formats").loads(f"<collection>{data}</collection>").documents
     except MISSHAPEN as error:
-        raise FormatError(
-            f"{where}: not a BioC document ({error!r:.80}), expected offsets and lengths that are numbers, and ids"
-        ) from None
+        raise FormatError(f"{where}: not a BioC document ({error!r:.80}); check its ids, offsets and lengths") from None
     yield from wanted(parsed, where, source)
 
 
 def wanted(parsed: Any, where: str, source: Source) -> Iterator[Document]:
     """Yield a document of the library as a `Document`, if it is wanted."""
     if not isinstance(parsed.id, str) or not parsed.id.strip():
-        raise FormatError(f"{where}: a document without id, expected <id>")
+        raise FormatError(f"{where}: a document without an id; add one")
     parsed.id = parsed.id.strip("\n\r\t")
     if source.wants(parsed.id):
         source.once(parsed.id, where)
@@ -139,7 +137,7 @@ def _fits(annotation: Any, text: str, code_points: Mapping[int, int] | None = No
 def _infons_of(part: Any, where: str) -> dict[str, Any]:
     """Return a copy of the infons; they may be missing."""
     if not isinstance(part.infons, dict | None):
-        raise FormatError(f"{where}: infons are {part.infons!r:.60}, expected names and texts")
+        raise FormatError(f"{where}: infons are {part.infons!r:.60}, expected an object of texts")
     return dict(part.infons or {})
 
 
@@ -149,7 +147,7 @@ def _pairs(annotation: Any, where: str) -> list[tuple[int, int]]:
     if not all(type(number) is int for pair in locations for number in pair):
         raise FormatError(f"{where}: locations {locations!r:.60}, expected offset and length as numbers")
     if annotation.text is not None and not isinstance(annotation.text, str):
-        raise FormatError(f"{where}: text is {annotation.text!r:.60}, expected what the annotation covers")
+        raise FormatError(f"{where}: text is {annotation.text!r:.60}, expected text")
     return [(offset, offset + length) for offset, length in locations]
 
 
@@ -165,7 +163,7 @@ def _entities(annotation: Any, text: str, where: str, source: Source) -> Iterato
     infons = _infons_of(annotation, where)
     name = infons.pop(TYPE, None)
     if not isinstance(name, str) or not name.strip():
-        raise FormatError(f"{where}: no infon 'type', expected one that names the type")
+        raise FormatError(f"{where}: no infon 'type'; add one with the entity type")
     if not annotation.locations:
         source.notes.add("annotation without location, left out", where)
         return

@@ -34,7 +34,7 @@ def _parse(library: Any, item: Any, where: str) -> Any:
     try:
         return library.fromJSON(item, "BioCDocument")
     except KeyError as error:
-        raise FormatError(f"{where}: no {error}, expected it, as BioC JSON has it") from None
+        raise FormatError(f"{where}: no {error}, which BioC JSON requires; add it") from None
     except MISSHAPEN as error:
         raise FormatError(f"{where}: not a BioC document ({error!r:.80})") from None
 

@@ -70,7 +70,7 @@ def read(source: Source) -> Iterator[Document]:
 
 def _read_document(name: str, ann: Path, txt: Path, source: Source) -> Document:
     if not txt.is_file():
-        raise FormatError(f"{ann}: no text for it, expected {txt}; name another folder with --texts")
+        raise FormatError(f"{ann}: no text for it; add {txt} or pass its folder as --texts")
     text = read_text(txt)
     check_not_empty(text, str(txt))
     if not ann.is_file():
@@ -89,7 +89,7 @@ def parse_ann(name: str, text: str, lines: Iterable[Line], source: Source) -> Do
             if content.startswith("T"):
                 entity = _read_entity(content, text, line.where, source)
                 if entity.id in entities:
-                    raise FormatError(f"{line.where}: {entity.id} a second time, expected each id once")
+                    raise FormatError(f"{line.where}: {entity.id} appears twice; ids must be unique")
                 entities[entity.id or ""] = entity
             elif OTHER_KINDS.fullmatch(content):
                 others.append(content)

@@ -37,7 +37,7 @@ def read(source: Source) -> Iterator[Document]:
     known: dict[Path, tuple[Any, str]] = {}
     files = files_under(source.path, (".xmi",), source)
     if not files and source.path.is_file():
-        raise FormatError(f"{source.path}: expected a folder or an .xmi file")
+        raise FormatError(f"{source.path}: not an .xmi file; pass an .xmi file or a folder of them")
     for name, path in files.items():
         if source.wants(name):
             with source.record(str(path)):
@@ -53,7 +53,7 @@ def _type_system_of(path: Path, root: Path) -> Path:
             return folder / TYPES
         if folder == root or root.is_file():
             break
-    raise FormatError(f"{path}: no type system, expected {path.parent / TYPES}")
+    raise FormatError(f"{path}: no type system; export it with {TYPES}, and put that beside it")
 
 
 def _loaded(path: Path, load: Any) -> Any:
@@ -66,7 +66,7 @@ def _loaded(path: Path, load: Any) -> Any:
             loaded = load(BytesIO(data))
         except Exception as error:  # the library has no errors of its own for bad input
             raise FormatError(
-                f"{path}: not read by cassis ({type(error).__name__}: {error!s:.100}), expected UIMA XML"
+                f"{path}: cassis cannot read it ({type(error).__name__}: {error!s:.100}); export it again as XMI"
             ) from None
     for warning in caught:
         if "Not mapping" in str(warning.message):
@@ -83,7 +83,7 @@ def _type_system(cassis: Any, path: Path) -> tuple[Any, str]:
         if types.contains_type(layer):
             features = {feature.name for feature in types.get_type(layer).all_features}
             if VALUE not in features:
-                raise FormatError(f"{path}: layer {layer} without the feature {VALUE!r}, expected it to name the type")
+                raise FormatError(f"{path}: layer {layer} has no feature {VALUE!r}; add it, for the type of an entity")
             return types, layer
     others = sorted(declared.name for declared in types.get_types() if types.is_instance_of(declared.name, SPAN))
     raise FormatError(
@@ -95,7 +95,7 @@ def _document(cassis: Any, name: str, path: Path, types: Any, layer: str, source
     cas = _loaded(path, lambda file: cassis.load_cas_from_xmi(file, typesystem=types))
     text = cas.sofa_string
     if text is None:
-        raise FormatError(f"{path}: no text, expected a sofaString in the initial view")
+        raise FormatError(f"{path}: no text; the initial view needs a sofaString")
     check_not_empty(text, str(path))
     groups: dict[tuple[str, object], list[Any]] = {}
     for number, span in enumerate(sorted(cas.select(layer), key=lambda annotation: annotation.xmiID)):
@@ -124,7 +124,7 @@ def _entity(spans: list[Any], shared: str | None, text: str, where: str, notes: 
     if len(names) > 1:
         values = ", ".join(sorted(names))
         raise FormatError(
-            f"{where}: entity {shared!s:.40} with the values {values[:60]}, expected one for all fragments"
+            f"{where}: entity {shared!s:.40} has the values {values[:60]}; give its fragments the same one"
         )
     fragments = fragments_from([(span.begin, span.end) for span in spans], text, where, notes)
     scores = [span.get(SCORE) for span in spans if span.type.get_feature(SCORE)]
@@ -155,6 +155,6 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
         try:
             cas.to_xmi(file_for(path, document.id, ".xmi"))
         except ValueError as error:
-            raise OutputError(f"document {document.id}: {error}, expected what XML can carry") from None
+            raise OutputError(f"document {document.id}: XML cannot carry it ({error})") from None
         written += len(document.entities)
     return written

@@ -28,7 +28,7 @@ START = "-DOCSTART-"
 NO_ID = ("-X-", "O")  # what stands in a column of the line that starts a document
 NAMED = re.compile(rb"#\s*(?:doc_id|newdoc id)\s*=\s*(\S.*?)\s*")  # a remark that starts a document
 TAG = re.compile(r"O|([BIESLUM])-(\S.*)")
-POLICY = "expected entities that are continuous and apart; --flat (with --max-gap N) makes them so and counts the rest"
+HINT = "--flat (with --max-gap N) simplifies such entities and counts what it leaves out"
 
 
 def read(source: Source) -> Iterator[Document]:
@@ -144,14 +144,11 @@ def _tags(sentence: Sentence, document_id: str) -> list[str]:
     tags = ["O"] * len(sentence.words)
     for mention in sentence.mentions:
         mention_text = " ".join(sentence.words[word].text for word in mention.words)
+        where = f"document {document_id}: {mention.type} {mention_text[:60]!r}"
         if mention.tail - mention.head >= len(mention.words):
-            raise OutputError(
-                f"document {document_id}: {mention.type} {mention_text[:60]!r} has a gap in conll, {POLICY}"
-            )
+            raise OutputError(f"{where} has a gap, which conll cannot have; {HINT}")
         if any(tags[word] != "O" for word in mention.words):
-            raise OutputError(
-                f"document {document_id}: {mention.type} {mention_text[:60]!r} overlaps another in conll, {POLICY}"
-            )
+            raise OutputError(f"{where} overlaps another, which conll cannot have; {HINT}")
         for word in mention.words:
             tags[word] = f"{'B' if word == mention.head else 'I'}-{mention.type}"
     return tags

@@ -41,7 +41,7 @@ def read(source: Source) -> Iterator[Document]:
                         elif "text" not in item and source.known_texts:
                             raise FormatError(
                                 f"{line.where}: document {document_id!r:.60} has no text and is not in the gold "
-                                "corpus, expected predictions for its documents"
+                                "corpus; add its text, or remove the document"
                             )
                         yield from_json(item, line.where)
 
@@ -129,7 +129,7 @@ def _check_writable(value: Any, where: str) -> None:
     try:
         _dumps(value)
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{where}: {error}, expected what JSON can carry") from None
+        raise FormatError(f"{where}: cannot be written as JSON ({error})") from None
 
 
 def _dumps(value: Any) -> bytes:
@@ -172,7 +172,7 @@ def line_of(document: Document) -> bytes:
     try:
         return _dumps(to_json(document))
     except (TypeError, ValueError, RecursionError) as error:
-        raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
+        raise OutputError(f"document {document.id}: its meta cannot be written as JSON ({error})") from None
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:  # noqa: ARG001

@@ -42,9 +42,11 @@ def _parse(path: Path) -> Element:
     try:
         root: Element = fromstring(data)
     except defusedxml.DefusedXmlException as error:
-        raise FormatError(f"{path}: {type(error).__name__}, expected XML without entities of its own") from None
+        raise FormatError(
+            f"{path}: XML that declares entities ({type(error).__name__}); remove the declarations"
+        ) from None
     except (ParseError, ValueError, LookupError) as error:
-        raise FormatError(f"{path}: not well-formed ({error}), expected Knowtator XML") from None
+        raise FormatError(f"{path}: not well-formed XML ({error})") from None
     if root.tag not in ("annotations", "knowtator-project"):
         raise FormatError(f"{path}: <{root.tag:.60}>, expected <annotations> or <knowtator-project>")
     return root
@@ -67,11 +69,11 @@ def _entity(
         else None
     )
     if not name:
-        raise FormatError(f"{where}: no type, expected <class> or a <mention> with its <classMention>")
+        raise FormatError(f"{where}: no type; add a <class>, or a <mention> with its <classMention>")
     elements = annotation.findall("span")
     spans = [(span.get("start", ""), span.get("end", "")) for span in elements]
     if not spans:
-        raise FormatError(f"{where}: no <span>")
+        raise FormatError(f"{where}: no <span>; add one with start and end")
     if not all(value.isascii() and value.isdigit() and len(value) < 19 for span in spans for value in span):
         raise FormatError(f"{where}: span {spans!r:.60}, expected start and end as numbers")
     pairs = [(int(start), int(end)) for start, end in spans]

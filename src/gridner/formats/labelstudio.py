@@ -108,7 +108,7 @@ def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> It
         elif kind == "labels":
             name = str(item.get("id") or f"#{len(regions) + 1}")
             if name in regions:
-                raise FormatError(f"{where}: region {name:.40} a second time, expected each id once")
+                raise FormatError(f"{where}: region {name:.40} appears twice; ids must be unique")
             _check_region(item, f"{where}: region {name:.40}")
             regions[name] = item
         else:
@@ -128,7 +128,7 @@ def _entities(task: dict[str, Any], text: str, where: str, source: Source) -> It
 
 def _same_labels(regions: Sequence[Region | None]) -> bool:
     labels = [None if region is None else sorted(region["value"]["labels"]) for region in regions]
-    return None not in labels and all(one == labels[0] for one in labels)
+    return None not in labels and all(names == labels[0] for names in labels)
 
 
 def _results(task: dict[str, Any], where: str, notes: Notes) -> list[Region]:
@@ -167,7 +167,7 @@ def _check_region(item: Region, where: str) -> None:
         raise FormatError(f"{where}: value is {shorten(value)}, expected start and end as numbers")
     labels = value.get("labels")
     if not isinstance(labels, list) or not labels or not all(isinstance(label, str) for label in labels):
-        raise FormatError(f"{where}: labels are {shorten(labels)}, expected a list of at least one")
+        raise FormatError(f"{where}: labels are {shorten(labels)}, expected at least one label")
 
 
 def _offsets(regions: dict[str, Region], text: str, where: str, notes: Notes) -> dict[str, tuple[int, int]]:
@@ -206,7 +206,7 @@ def _joined(
     joined = [regions[name] for name in members]
     labels = joined[0]["value"]["labels"]
     if any(sorted(region["value"]["labels"]) != sorted(labels) for region in joined):
-        raise FormatError(f"{where}: fragments of one entity with different labels, expected {labels!r:.60} for all")
+        raise FormatError(f"{where}: fragments of one entity have different labels; give them the same")
     pairs = [offsets[name] for name in members]
     fragments = fragments_from(pairs, text, where, source.notes)
     agreeing = [

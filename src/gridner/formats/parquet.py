@@ -25,7 +25,9 @@ ROWS = 10_000  # of a part of a Parquet file, the most that are in memory
 
 def read(source: Source) -> Iterator[Document]:
     """Refused."""
-    raise FormatError(f"{source.path}: a table of entities, which has no texts, expected a format with documents")
+    raise FormatError(
+        f"{source.path}: gridner only writes Parquet, because it has no texts; read the documents from another format"
+    )
 
 
 def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:

@@ -96,7 +96,7 @@ def _by_id(denotations: list[dict[str, Any]], where: str) -> dict[str, dict[str,
     for number, denotation in enumerate(denotations, start=1):
         name = str(denotation.get("id") or f"#{number}")
         if name in by_id:
-            raise FormatError(f"{where}: denotation {name:.40} a second time, expected each id once")
+            raise FormatError(f"{where}: denotation {name:.40} appears twice; ids must be unique")
         by_id[name] = denotation
     return by_id
 
@@ -109,11 +109,11 @@ def _entity(
     heads = [name for name, denotation in members.items() if denotation.get("obj") != FRAGMENT]
     if len(heads) != 1:
         raise FormatError(
-            f"{denotation_where}: {len(heads)} with a type of its own, expected one, and the others {FRAGMENT}"
+            f"{denotation_where}: {len(heads)} have a type; give one the type, and the others the obj {FRAGMENT}"
         )
     kind = members[heads[0]].get("obj")
     if not isinstance(kind, str):
-        raise FormatError(f"{denotation_where}: obj is {shorten(kind)}, expected the type")
+        raise FormatError(f"{denotation_where}: obj is {shorten(kind)}, expected a type")
     fragments = fragments_from(
         [pair for denotation in members.values() for pair in _spans(denotation, denotation_where)],
         text,
@@ -140,7 +140,7 @@ def _spans(denotation: dict[str, Any], where: str) -> list[tuple[int, int]]:
             raise FormatError(f"{where}: span {shorten(span)}, expected begin and end as numbers")
         pairs.append((span["begin"], span["end"]))
     if not pairs:
-        raise FormatError(f"{where}: no span, expected begin and end")
+        raise FormatError(f"{where}: no span; add its begin and end")
     return pairs
 
 
@@ -152,7 +152,7 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
         try:
             serialized = json.dumps(_item(document, notes), ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise OutputError(f"document {document.id}: {error}, expected a meta that JSON can carry") from None
+            raise OutputError(f"document {document.id}: its meta cannot be written as JSON ({error})") from None
         write_text(file_for(path, document.id, ".json"), serialized + "\n")
         written += len(document.entities)
     return written

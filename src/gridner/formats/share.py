@@ -143,7 +143,9 @@ def write(documents: Iterable[Document], path: Path, notes: Notes) -> int:
     written = 0
     for document in documents:
         if "|" in document.id or f"{document.id}.txt".endswith(PIPE_SUFFIXES):
-            raise OutputError(f"document id {document.id!r:.200}: expected a name without '|', not ending in .pipe")
+            raise OutputError(
+                f"document id {document.id!r:.200}: share takes no '|' and no .pipe at the end; rename the document"
+            )
         note_losses(document, notes, "share", own_entity_meta="share")
         lines = []
         for entity in document.entities:

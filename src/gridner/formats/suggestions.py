@@ -16,6 +16,7 @@ from gridner.formats.brat import brat_name, configuration, empty_names
 from gridner.formats.brat_preannotation import add_predictions
 
 MANIFEST = "suggestions.json"  # in the folder: the hash of each .ann file as it was written
+RESTORE = "restore it, or remove it to count all documents with entities as annotated"
 
 
 def write_suggestions(
@@ -97,9 +98,9 @@ def _suggested(folder: Path) -> dict[str, str]:
     try:
         hashes = json.loads(read_bytes(path))["documents"]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise FormatError(f"{path}: {error!s:.80}, expected what gridner next wrote") from None
+        raise FormatError(f"{path}: damaged ({error!s:.80}); {RESTORE}") from None
     if not isinstance(hashes, dict):
-        raise FormatError(f"{path}: documents are {hashes!r:.40}, expected what gridner next wrote")
+        raise FormatError(f"{path}: damaged (documents are {hashes!r:.40}); {RESTORE}")
     return hashes
 
 

@@ -64,14 +64,17 @@ def _read_record(item: Any, source: Source, where: str) -> Record:
     ):
         raise FormatError(f"{where}: {shorten(item)}, expected 'sentence' and 'ner' lists")
     words = item["sentence"]
-    if not all(isinstance(word, str) for word in words):
-        raise FormatError(f"{where}: a word that is not text")
+    for word in words:
+        if not isinstance(word, str):
+            raise FormatError(f"{where}: a word is {shorten(word)}, expected text")
     mentions = []
     for entry in item["ner"]:
         with source.record(where):
             mention = _read_mention(entry, where)
             if mention.tail >= len(words):
-                raise FormatError(f"{where}: index {mention.tail} in a sentence of {plural(len(words), 'word')}")
+                raise FormatError(
+                    f"{where}: index {mention.tail} is outside a sentence of {plural(len(words), 'word')}"
+                )
             if list(mention.words) != entry["index"]:
                 source.notes.add("index out of order, sorted", where)
             mentions.append(mention)

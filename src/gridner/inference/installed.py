@@ -57,6 +57,6 @@ def find_models(models: Models = None) -> dict[str, Path]:
     folders = [find_model(model) for model in wanted]
     paths = [folder.resolve() for folder in folders]
     if len(set(paths)) < len(paths):
-        raise UsageError(f"models {', '.join(map(str, wanted))}: one of them twice, expected different models")
+        raise UsageError(f"models {', '.join(map(str, wanted))}: one of them twice; name each once")
     names = [path.name for path in paths]
     return dict(zip(names if len(set(names)) == len(names) else map(str, wanted), folders, strict=True))

@@ -44,7 +44,7 @@ def _session(
     try:
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own have no common base
-        raise FormatError(f"{path}: {first_line(error)}, expected a network of gridner export") from None
+        raise FormatError(f"{path}: {first_line(error)}; export the model again") from None
     own_inputs = sorted(value.name for value in session.get_inputs())
     own_outputs = sorted(value.name for value in session.get_outputs())
     if own_inputs != sorted(inputs) or own_outputs != sorted(outputs):

@@ -57,7 +57,7 @@ def tune_model(
     notes = Notes() if notes is None else notes
     check_output(output, folder=True, force=force)
     if output.exists() and output.samefile(folder):
-        raise UsageError(f"{output}: the model itself, expected another folder")
+        raise UsageError(f"{output}: the folder of the model itself; choose another one")
     checkpoint, pieces = read_checkpoint(folder)
     recognizer = load(folder, threads=threads, lexicon=lexicon)
     dev = part_of(documents, notes=notes, name="dev")
@@ -107,7 +107,7 @@ def tune_model(
 
 def _check_types(dev: Part, known: tuple[str, ...]) -> None:
     if not dev.types:
-        raise UsageError(f"dev: no entities, expected some of {', '.join(known)} to choose on")
+        raise UsageError(f"dev: no entities; tuning needs some of {', '.join(known)}")
     if unknown := sorted(set(dev.types) - set(known)):
         raise UsageError(
             f"dev: entities of {', '.join(unknown)}, expected those of {', '.join(known)} alone (see --types)"

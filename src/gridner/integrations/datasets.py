@@ -60,7 +60,7 @@ def _each(dataset: Iterable[Any], where: str, checked: bool, notes: Notes) -> It
         except InvalidError as error:
             raise FormatError(f"{item_where}: {error}") from None
         if document.id in seen:
-            raise FormatError(f"{item_where}: document {document.id} a second time, expected each id once")
+            raise FormatError(f"{item_where}: document {document.id} appears twice; ids must be unique")
         seen.add(document.id)
         yield document
 

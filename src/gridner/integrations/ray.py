@@ -57,7 +57,8 @@ def connect(address: str | None = None) -> None:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError, RuntimeError) as error:
         raise UsageError(
-            f"Ray at {address or 'this machine'} does not answer ({first_line(error)}), expected a cluster"
+            f"Ray at {address or 'this machine'} does not answer ({first_line(error)}); "
+            "start a cluster there or pass another address"
         ) from None
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False  # there is one already
@@ -83,7 +84,7 @@ def predict(
     """
     columns = dataset.columns() or []
     if not {"id", "text"} <= set(columns):
-        raise UsageError(f"a dataset of {', '.join(columns) or 'no columns'}, expected id and text among them")
+        raise UsageError(f"the dataset has {', '.join(columns) or 'no columns'}, expected the columns id and text")
     cores = ray.cluster_resources().get("CPU", 1.0)  # type: ignore[no-untyped-call]
     workers = workers or max(1, int(cores) - 1)
     if workers > max(1, cores):
@@ -177,7 +178,7 @@ def from_documents(documents: Iterable[Document], *, together: int = 1000) -> ra
         }
         blocks.append(ray.put(pa.table(columns, pa.schema([(name, pa.string()) for name in columns]))))
     if not blocks:
-        raise UsageError("no documents, expected some to read")
+        raise UsageError("no documents to predict")
     return ray.data.from_arrow_refs(blocks)
 
 

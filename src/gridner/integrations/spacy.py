@@ -59,7 +59,7 @@ class Settings:
             if least is not None and least < 1:
                 raise UsageError(f"gridner: {name} is {least}, expected at least 1")
         if self.types is not None and not self.types:
-            raise UsageError("gridner: types are empty, expected names, or none at all for every type")
+            raise UsageError("gridner: types is an empty list; name some types, or leave it out to find all")
         if not self.spans_key:
             raise UsageError("gridner: spans_key is empty, expected a name")
         for name, whose in (("tokens", self.tokens), ("sentences", self.sentences)):
@@ -199,9 +199,11 @@ class Component:
         try:
             saved: dict[str, Any] = json.loads((folder / SAVED).read_bytes())
         except ValueError as error:
-            raise FormatError(f"{folder / SAVED}: {error}, expected the settings that gridner saved") from None
+            raise FormatError(f"{folder / SAVED}: damaged ({error}); save the pipeline again") from None
         if unknown := sorted(saved.keys() - default.keys()):
-            raise FormatError(f"{folder / SAVED}: {unknown[0]!r:.40}, expected settings of this version of gridner")
+            raise FormatError(
+                f"{folder / SAVED}: unknown setting {unknown[0]!r:.40}; save the pipeline with this version"
+            )
         settings: dict[str, Any] = {**default, **saved}
         settings |= {name: value for name, value in configured.items() if value != default[name]}
         self.settings = Settings(**settings)
@@ -250,7 +252,7 @@ class Component:
         if self._lexicon not in (None, "none"):
             files[LEXICON] = Path(str(self._lexicon))
             if not files[LEXICON].is_file():
-                raise FormatError(f"{self._lexicon}: not found, expected a file of names")
+                raise FormatError(f"{self._lexicon}: no such file; pass a gazetteer, or 'none'")
         return files
 
 

@@ -30,7 +30,7 @@ def document_of(doc: Doc, id: str, *, tokens: Whose, sentences: Whose) -> Docume
     document = Document(id, doc.text)
     if sentences == "spacy":
         if not doc.has_annotation("SENT_START"):
-            raise UsageError(f"{id}: no sentence boundaries, expected a sentencizer, parser or senter before gridner")
+            raise UsageError(f"{id}: no sentence boundaries; add a sentencizer, parser or senter before gridner")
         spans = [Fragment(sent.start_char, sent.end_char) for sent in doc.sents if sent.text]
     elif tokens == "spacy":
         spans = list(split_sentences(doc.text))
@@ -77,7 +77,7 @@ def entities_of(doc: Doc) -> tuple[Entity, ...]:
     if stored is None:
         return ()
     if stored["sum"] != _sum_of(doc):
-        raise UsageError("doc._.gridner: found in another text, expected the doc that gridner was given, not a part")
+        raise UsageError("doc._.gridner: the doc has another text than gridner read; use the whole doc, not a part")
     return tuple(
         Entity(
             item["type"],

@@ -149,13 +149,13 @@ def pair(gold: Iterable[Document], predicted: Iterable[Document]) -> Iterator[tu
     predictions: dict[str, Document] = {}
     for document in predicted:
         if document.id in predictions:
-            raise MismatchError(f"predictions: document {document.id} occurs twice, expected each id once")
+            raise MismatchError(f"predictions: document {document.id} appears twice; ids must be unique")
         predictions[document.id] = document
     seen: set[str] = set()
     missing: list[str] = []
     for document in gold:
         if document.id in seen:
-            raise MismatchError(f"gold: document {document.id} occurs twice, expected each id once")
+            raise MismatchError(f"gold: document {document.id} appears twice; ids must be unique")
         seen.add(document.id)
         prediction = predictions.pop(document.id, None)
         if prediction is None:

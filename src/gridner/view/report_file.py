@@ -91,7 +91,7 @@ def _grids(
 def distinct_names(first: Path, second: Path) -> list[str]:
     """Name two paths by what differs: toe and w2ner for runs/toe/dev.jsonl and runs/w2ner/dev.jsonl."""
     if first.resolve() == second.resolve():
-        raise UsageError(f"{second}: the same as the other predictions, expected those of another system")
+        raise UsageError(f"{second}: the same as the other predictions; pass those of another system")
     if first.name != second.name:
         return [first.name, second.name]
     first_parts, second_parts = (list(path.resolve().parts) for path in (first, second))

@@ -71,7 +71,7 @@ def files_by_name(root: Path, names: Iterable[str], suffixes: tuple[str, ...], s
                 raise FormatError(f"{path}: is {kind}, expected a file")
             key = name[: len(name) - len(suffix)]
             if key in paths:
-                raise FormatError(f"{path}: document {key} also has {paths[key]}, expected one file for a document")
+                raise FormatError(f"{path}: document {key} also has {paths[key]}; remove one of the two")
             paths[key] = path
     return paths
 

@@ -15,7 +15,7 @@ def document_json(document_id: str, value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise OutputError(f"document {document_id}: {error}, expected a meta that JSON can carry") from None
+        raise OutputError(f"document {document_id}: its meta cannot be written as JSON ({error})") from None
 
 
 def write_array(path: Path, values: Iterable[tuple[str, int]]) -> int:

@@ -22,9 +22,11 @@ def check_start(file: BinaryIO, where: str) -> str:
     try:
         _, root = next(iter(iterparse(file, events=("start",))))
     except defusedxml.DefusedXmlException as error:
-        raise FormatError(f"{where}: {type(error).__name__}, expected XML without entities of its own") from None
+        raise FormatError(
+            f"{where}: XML that declares entities ({type(error).__name__}); remove the declarations"
+        ) from None
     except (ParseError, ValueError, LookupError, StopIteration) as error:
-        raise FormatError(f"{where}: not well-formed ({str(error) or 'empty'}), expected XML") from None
+        raise FormatError(f"{where}: not well-formed XML ({str(error) or 'empty'})") from None
     file.seek(0)
     return str(root.tag)
 
