@@ -35,9 +35,9 @@ INSIDE = {
     "inference": "candidate_oracle selection prediction_files parallel tune_model tuning part_evaluation loading "
     "combined model_card model_info recognizer base_recognizer cached_engine onnx_engine installed checkpoint "
     "engine about *",
-    "corpus": "held_out * splits",
+    "corpus": "held_out suggestions * splits",
     "config": "*",
-    "formats": "__init__ suggestions brat_preannotation share biocjson * knowtator _support",
+    "formats": "__init__ biocjson * _support",
     "formats/_support": "repair word_lists *",
     "scoring": "serialization significance evaluation matching",
     "tagging": "oracle decoding *",
@@ -156,6 +156,10 @@ def test_modules_import_from_where_a_name_is_made() -> None:
             if isinstance(node, ast.ImportFrom) and path.name != "__init__.py":
                 assert node.level == 0, path
                 assert node.module != "gridner" or all(alias.name in MODULES for alias in node.names), path
+
+
+def test_each_file_of_formats_is_a_format() -> None:
+    assert {path.stem for path in (ROOT / "formats").glob("*.py")} - {"__init__"} == set(gridner.FORMATS)
 
 
 def test_modules_stay_readable() -> None:

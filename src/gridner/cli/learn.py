@@ -63,8 +63,8 @@ def learn(
 
     """
     prepare_training()
+    from gridner.corpus.suggestions import only_annotated
     from gridner.formats import guess
-    from gridner.formats.suggestions import only_annotated
     from gridner.training import learning
 
     if not corrections.exists():

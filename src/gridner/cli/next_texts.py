@@ -59,8 +59,8 @@ def next_texts(
     ```
 
     """
+    from gridner.corpus.suggestions import only_unannotated
     from gridner.formats import check_write, guess
-    from gridner.formats.suggestions import only_unannotated
     from gridner.inference.loading import load
     from gridner.inference.selection import choose_next
 
@@ -99,9 +99,9 @@ def _format_of(output: Path, to: str) -> str:
 def _write(
     documents: list[Document], output: Path, format: str, types: tuple[str, ...], force: bool, notes: Notes
 ) -> None:
+    from gridner.corpus.suggestions import write_suggestions
     from gridner.files import write_text, write_whole
     from gridner.formats import write
-    from gridner.formats.suggestions import write_suggestions
 
     if format == LIST:
         ids = "".join(f"{document.id}\n" for document in documents)

@@ -1,1 +1,1 @@
-"""Corpora: splits, statistics, the gazetteer, flattened and coordinated entities."""
+"""Corpora: splits, statistics, the gazetteer, flattened and coordinated entities, suggestions for annotators."""

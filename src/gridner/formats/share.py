@@ -26,8 +26,8 @@ from gridner.files import (
     read_text,
     write_text,
 )
-from gridner.formats import knowtator
 from gridner.formats._support.folders import files_by_name, files_under, names_under
+from gridner.formats._support.knowtator_xml import read_entities
 from gridner.formats._support.lost_information import note_losses
 from gridner.formats._support.offsets import fragments_from
 
@@ -112,7 +112,7 @@ def _index(annotations: dict[str, Path], texts: Collection[str], source: Source)
 
 def _read_run(run: _Run, text: str, source: Source) -> Iterator[Entity]:
     if run.start is None:
-        yield from knowtator.read_entities(run.path, text, source)
+        yield from read_entities(run.path, text, source)
         return
     for line in read_lines(run.path, run.start):
         with source.record(line.where):

@@ -11,12 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from gridner.corpus.brat_preannotation import add_predictions
 from gridner.documents import Document
 from gridner.errors import Notes, plural
 from gridner.files import Source
 from gridner.formats import check_write, write
 from gridner.formats._support.folders import files_under
-from gridner.formats.brat_preannotation import add_predictions
 from gridner.inference.checkpoint import MANIFEST
 from gridner.inference.installed import find_models
 from gridner.inference.parallel import PredictionTask, predict_in_processes

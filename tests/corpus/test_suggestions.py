@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gridner import Document, Entity, FormatError, Fragment, Notes, OutputError, read
+from gridner.corpus.suggestions import MANIFEST, only_annotated, only_unannotated, write_suggestions
 from gridner.formats import guess
-from gridner.formats.suggestions import MANIFEST, only_annotated, only_unannotated, write_suggestions
 
 TEXT = "pain in left arm and shoulder"
 

@@ -7,13 +7,13 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
+from gridner.corpus.brat_preannotation import add_predictions
 from gridner.documents import Document
 from gridner.errors import FormatError, Notes
 from gridner.files import Source, file_for, read_bytes, write_text, write_whole
 from gridner.formats import labelstudio
 from gridner.formats._support.folders import files_under
 from gridner.formats.brat import brat_name, configuration, empty_names
-from gridner.formats.brat_preannotation import add_predictions
 
 MANIFEST = "suggestions.json"  # in the folder: the hash of each .ann file as it was written
 RESTORE = "restore it, or remove it to count all documents with entities as annotated"
@@ -91,7 +91,7 @@ def is_annotated(path: Path, format: str) -> Callable[[Document], bool]:
 
 
 def _suggested(folder: Path) -> dict[str, str]:
-    """The hashes of the .ann files as gridner wrote them; none if it did not."""
+    """Return the hashes of the .ann files as gridner wrote them; none if it did not."""
     path = folder / MANIFEST
     if not path.is_file():
         return {}

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gridner.corpus.brat_preannotation import add_predictions, last_numbers
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes
 from gridner.formats import read
-from gridner.formats.brat_preannotation import add_predictions, last_numbers
 from support.formats import put
 from support.strategies import ODD_TYPES, corpora
 
