@@ -63,7 +63,7 @@ def test_without_suggestions_documents_with_entities_are_annotated(folder: Path)
 def test_a_list_of_suggestions_that_cannot_be_read_is_one_line(folder: Path) -> None:
     for wrong in ("[", "[]", '{"documents": 3}'):
         (folder / MANIFEST).write_text(wrong)
-        with pytest.raises(FormatError, match="suggestions.json: damaged"):
+        with pytest.raises(FormatError, match=r"suggestions\.json: damaged"):
             list(only_annotated(read(folder), folder, "brat", Notes()))
 
 
