@@ -38,7 +38,7 @@ INSIDE = {
     "corpus": "held_out suggestions * splits",
     "config": "*",
     "formats": "__init__ biocjson * _support",
-    "formats/_support": "repair word_lists *",
+    "formats/_support": "knowtator_xml repair word_lists *",
     "scoring": "serialization significance evaluation matching",
     "tagging": "oracle decoding *",
     "text": "__init__ sentences *",
