@@ -16,7 +16,7 @@ import typer
 from gridner.cli.printing import print_notes
 from gridner.cli.progress import sentence_progress
 from gridner.cli.reading_options import ReadingOptions, reading_options
-from gridner.cli.shared_options import SettingsOption
+from gridner.cli.shared_options import AboutOption, SettingsOption
 from gridner.cli.train_corpora import DevOption, SeedsOption, TestOption, WeightOption, corpus_paths
 from gridner.cli.train_progress import SECONDS_BETWEEN_LINES, TrainingProgress
 from gridner.cli.train_scores import print_result
@@ -81,6 +81,7 @@ def distill(
     ] = "auto",
     settings: SettingsOption = None,
     seeds: SeedsOption = None,
+    about: AboutOption = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume an interrupted run to identical weights.")] = False,
 ) -> None:
     """Train a student model on a corpus and on the predictions of teacher models for unlabelled text.
@@ -115,6 +116,7 @@ def distill(
     chosen = read_config(config, [*(settings or []), *([f"train.seeds=[{seeds}]"] if seeds is not None else [])])
     prepare_training()
     from gridner.corpus.splits import part_of
+    from gridner.inference.about import read_about
     from gridner.training import train_corpora
     from gridner.training.task import scheme_of
 
@@ -128,9 +130,10 @@ def distill(
         return part_of(options.documents(path, notes, activity="read"), notes=notes, name=name)
 
     corpora = paths.read(read_part)
+    scheme = scheme_of(corpora, chosen.model.tags)
+    description = read_about(about, scheme.types) if about is not None else None
     file = answers if answers is not None else output.with_name(f"{output.name}.answers.jsonl")
     with exit_when_interrupted(resume=resume):
-        scheme = scheme_of(corpora, chosen.model.tags)
         ask(file, teachers, text or [], "auto", least=least, share=text_share, device=device, student=scheme)
         with TrainingProgress(resume=resume, quiet=not is_main_process()) as progress:
             result = train_corpora(
@@ -139,6 +142,7 @@ def distill(
                 output=output,
                 dev_share=paths.dev_share,
                 answers=file,
+                about=description,
                 command=command_line(),
                 resume=resume,
                 watcher=progress.watch,
