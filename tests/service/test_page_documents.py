@@ -77,6 +77,19 @@ def test_a_folder_is_opened_with_what_is_in_it(page: Page, tmp_path: Path) -> No
     assert "annotation.conf" in page.inner_text("#error")
 
 
+def test_files_can_be_dropped_on_the_page(page: Page) -> None:
+    page.evaluate(
+        """() => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File(['Pain in arm.'], 'a.txt'));
+            dataTransfer.items.add(new File(['Pain in leg.'], 'b.txt'));
+            document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true }));
+        }"""
+    )
+    sync_api.expect(page.locator("#status")).to_contain_text("2 documents read in")
+    assert page.locator("#document-list .name").all_inner_texts() == ["a", "b"]
+
+
 def test_all_documents_are_saved_at_once(page: Page, tmp_path: Path) -> None:
     open_files(page, *[named(f"{name}.txt", f"Pain in {name}.") for name in ("arm", "leg")])
     found = saved_lines(page, tmp_path)
