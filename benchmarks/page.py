@@ -65,7 +65,7 @@ def main() -> None:
 def measured(page: Page, text: str, count: int) -> tuple[float, float]:
     """The two times for a text with so many entities."""
     line = json.dumps({"id": "note", "text": text, "entities": list(islice(entities(text), count))})
-    page.set_input_files("#files", [{"name": "note.jsonl", "mimeType": "", "buffer": line.encode()}])
+    page.set_input_files("#files", {"name": "note.jsonl", "mimeType": "", "buffer": line.encode()})
     expect(page.locator("#status")).to_contain_text("read in", timeout=600_000)
     return page.evaluate(NEAR), page.evaluate(WHOLE)
 
