@@ -1,6 +1,7 @@
 """Teachers' answers: averaged, kept in a file that can be resumed, and refused if it is not what it should be."""
 
 import json
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -168,3 +169,19 @@ def test_a_share_of_the_sentences_is_the_same_in_every_run() -> None:
     assert some == list(chosen_share(sentences, 0.3))
     assert 100 < len(some) < 200
     assert list(chosen_share(sentences, 1.0)) == sentences
+
+
+def test_a_full_disk_loses_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gridner.distillation.collecting.MOST_SENTENCES", 1)
+    folder = teacher(tmp_path / "a")
+    whole = answers(tmp_path / "whole.jsonl", [folder]).read_bytes()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, before[1]))
+    try:
+        with pytest.raises(OutputError, match="cannot be written"):
+            answers(tmp_path / "again.jsonl", [folder])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (tmp_path / "again.jsonl").exists()
+    assert len((tmp_path / "again.jsonl.part" / "answers.jsonl").read_bytes()) > len(whole) // 4
+    assert answers(tmp_path / "again.jsonl", [folder]).read_bytes() == whole
