@@ -1,6 +1,7 @@
 """A service of several models."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -61,3 +62,17 @@ def test_the_page_draws_what_one_model_or_all_find(client: httpx.Client) -> None
     for model, names in ((None, ["a", "b"]), ("a", ["a"])):
         drawn = client.post("/page/draw", json={"text": TEXT, "model": model}).json()
         assert [entity["meta"]["models"] for entity in drawn["document"]["entities"]] == [names]
+
+
+def test_the_page_asks_the_model_that_is_chosen(client: httpx.Client, browser: Any) -> None:
+    page = browser.new_page()
+    page.goto(str(client.base_url))
+    options = page.locator("#model option")
+    options.nth(2).wait_for(state="attached")
+    assert options.all_text_contents() == ["all models", "a", "b"]
+    page.select_option("#model", "b")
+    page.fill("#text", TEXT)
+    with page.expect_response("**/page/draw") as drawn:
+        page.click("#find")
+    assert [entity["meta"]["models"] for entity in drawn.value.json()["document"]["entities"]] == [["b"]]
+    page.close()

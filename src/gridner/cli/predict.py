@@ -168,6 +168,8 @@ def predict(
             say=partial(typer.echo, err=True),
         )
         typer.echo(f"{output}: {plural(written, 'entity')}", err=True)
+        if not written:
+            _print_types_looked_for(task)
     elif as_json or from_stdin:
         from gridner.formats.jsonl import to_json
 
@@ -185,11 +187,15 @@ def predict(
             print_document(predicted, console)
             found += len(predicted.entities)
         if not found:
-            typer.echo("no entities found; gridner looked for", err=True)
-            for one in task.types_looked_for():
-                typer.echo(f"  {one}", err=True)
+            _print_types_looked_for(task)
     reading_notes.merge(notes)
     print_notes(reading_notes)
+
+
+def _print_types_looked_for(task: PredictionTask) -> None:
+    typer.echo("no entities found; gridner looked for", err=True)
+    for one in task.types_looked_for():
+        typer.echo(f"  {one}", err=True)
 
 
 def _with_types_looked_for(document: Document, task: PredictionTask) -> Document:

@@ -1,7 +1,7 @@
 // What is shown of a document: the view, the threshold, the types, and the grid of a sentence.
 import { $, colourOf, make, many } from "./elements.js";
 import { drawGrid } from "./grid.js";
-import { lookedFor } from "./model.js";
+import { askedModel, lookedFor } from "./model.js";
 import { inCodePoints, inUnits } from "./offsets.js";
 import { ensureReview } from "./review.js";
 import { ask, complain } from "./service.js";
@@ -125,7 +125,7 @@ const grid = async () => {
         fragments: [[point]],
       },
     ] = inCodePoints(document_.text, [{ fragments: [[place, place]] }]);
-    const answer = await (await ask("page/grid", { text: document_.text, at: point })).json();
+    const answer = await (await ask("page/grid", { text: document_.text, at: point, model: askedModel() })).json();
     if (!at || at[0] !== document_ || at[1] !== place) return; // another one is wanted by now
     const [
       {

@@ -1,5 +1,6 @@
 // Reading documents, one or many: what is read, how far it is, and the list of them.
 import { $, make, many } from "./elements.js";
+import { askedModel } from "./model.js";
 import { inUnits } from "./offsets.js";
 import { ask, complain, isAbort, noted, say } from "./service.js";
 import { changed, currentDocument, onChange, state, withKeys } from "./state.js";
@@ -35,7 +36,7 @@ const entitiesOf = ({ text }, answer) => withKeys(text, inUnits(text, answer.doc
 
 const readOne = async (one, signal, patient, said) => {
   const { text, id } = one;
-  const answer = await drawing({ text, id }, signal, patient);
+  const answer = await drawing({ text, id, model: askedModel() }, signal, patient);
   let annotated = one.annotated ?? null;
   const notes = [...answer.notes];
   if (one.ann !== undefined) {

@@ -73,11 +73,23 @@ const show = () => {
 export const exampleNamed = (wanted) =>
   (currentModel() ? examplesFor(currentModel(), typesOf(currentModel())) : []).find(({ name }) => name === wanted)?.text;
 
+// What several models find together, as if it were one model.
+const allOf = (models) => ({
+  name: "all models",
+  all: true,
+  types: [...new Map(models.flatMap(typesOf).map((one) => [one.name, one])).values()],
+  dev_f1: Object.fromEntries(
+    models.flatMap(({ name, dev_f1 }) => Object.entries(dev_f1 ?? {}).map(([what, f1]) => [`${name}: ${LABELS[what] ?? what}`, f1])),
+  ),
+});
+// The name of the model that the next reading asks; undefined for all of them.
+export const askedModel = () => (state.models.length > 1 && !currentModel().all ? currentModel().name : undefined);
+
 export const loadModels = async () => {
   try {
     const { models } = await (await look("v1/models")).json();
-    state.models = models;
-    $("model").replaceChildren(...models.map(({ name }) => make("option", {}, name)));
+    state.models = models.length > 1 ? [allOf(models), ...models] : models;
+    $("model").replaceChildren(...state.models.map(({ name }) => make("option", {}, name)));
     $("model-row").hidden = models.length < 2;
     show();
   } catch (error) {
