@@ -30,7 +30,7 @@ INSIDE = {
     "starting_model task run_folder *",
     "distillation": "collecting answer_file teachers sparse_grid",
     "export": "onnx *",
-    "model": "trained build portable toe language_model * dropout",
+    "model": "trained build portable toe language_model * dropout masks",
     "view": "report_file report html cells terminal *",
     "inference": "candidate_oracle selection prediction_files parallel tune_model tuning part_evaluation loading "
     "combined model_card model_info recognizer base_recognizer cached_engine onnx_engine installed checkpoint "

@@ -15,12 +15,12 @@ from gridner.model.candidates import (
 def test_entity_words_are_always_candidates_and_others_only_in_part(seed: int, n: int, mean: float) -> None:
     random = torch.Generator().manual_seed(seed)
     lengths = torch.randint(1, n + 1, (4,), generator=random)
-    mask = torch.arange(n) < lengths.unsqueeze(1)
-    gold = (torch.rand(4, n, generator=random) < 0.2) & mask
+    word_mask = torch.arange(n) < lengths.unsqueeze(1)
+    gold = (torch.rand(4, n, generator=random) < 0.2) & word_mask
     excess = mean + torch.randn(4, n, generator=random)
-    chosen = choose_for_training(excess, gold, mask)
+    chosen = choose_for_training(excess, gold, word_mask)
     assert chosen[gold].all()
-    assert not chosen[~mask].any()
+    assert not chosen[~word_mask].any()
     assert chosen.any(dim=1).all()
     others = (chosen & ~gold).sum(dim=1)
     assert (others <= (lengths * MOST_SHARE).ceil().clamp_min(1)).all()
@@ -28,12 +28,12 @@ def test_entity_words_are_always_candidates_and_others_only_in_part(seed: int, n
 
 def test_words_below_the_threshold_are_candidates_at_random() -> None:
     torch.manual_seed(0)
-    mask = torch.ones(200, 50, dtype=torch.bool)
+    word_mask = torch.ones(200, 50, dtype=torch.bool)
     gold = torch.zeros(200, 50, dtype=torch.bool)
     gold[:, 0] = True
-    share = choose_for_training(torch.full((200, 50), -5.0), gold, mask)[:, 1:].float().mean()
+    share = choose_for_training(torch.full((200, 50), -5.0), gold, word_mask)[:, 1:].float().mean()
     assert abs(float(share) - RANDOM_SHARE) < 0.01
-    hard = choose_for_training(torch.full((200, 50), 5.0), gold, mask)[:, 1:].float().mean()
+    hard = choose_for_training(torch.full((200, 50), 5.0), gold, word_mask)[:, 1:].float().mean()
     assert float(hard) > MOST_SHARE - 0.01
 
 

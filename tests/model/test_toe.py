@@ -6,7 +6,8 @@ import torch
 
 from gridner.model.candidates import candidates_by_sentence, pad_candidates
 from gridner.model.loss import cell_loss, word_loss
-from gridner.model.toe import Batch, Toe, TrainingOutput, real_words
+from gridner.model.masks import make_word_mask
+from gridner.model.toe import Batch, Toe, TrainingOutput
 from support import reference
 from support.networks import EVERY, LABELS, SETTINGS, Setting, build, collate, sentence
 
@@ -18,7 +19,7 @@ def numpy_weights(model: Toe) -> dict[str, Any]:
 def predict(model: Toe, batch: Batch) -> tuple[list[list[int]], torch.Tensor]:
     """The candidate words of each sentence, and the scores of the grid over them."""
     words, excess = model.read(batch)
-    chosen = (excess > 0) & real_words(words, batch.lengths)
+    chosen = (excess > 0) & make_word_mask(words, batch.lengths)
     sentences = list(candidates_by_sentence(words, chosen))
     return [sentence.positions.tolist() for sentence in sentences], model.tag(*pad_candidates(sentences))[-1]
 
@@ -72,7 +73,7 @@ def test_a_sentence_alone_and_among_neighbours_has_the_same_scores(name: str) ->
 def test_gradients_reach_every_parameter(name: str) -> None:
     model = build(SETTINGS[name]).train()
     batch = collate([sentence(6, seed=1), sentence(4, seed=2)])
-    gold_words = real_words(torch.zeros(2, 6, 1), batch.lengths)  # all are candidates
+    gold_words = make_word_mask(torch.zeros(2, 6, 1), batch.lengths)  # all are candidates
     output = model([batch], [gold_words], cells=1000)
     (grid,) = output.grids
     gold = torch.rand(2, 6, 6, LABELS, generator=torch.Generator().manual_seed(0)) < 0.3

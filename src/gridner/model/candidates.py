@@ -79,16 +79,16 @@ def pad_candidates(sentences: Sequence[Candidates]) -> PaddedCandidates:
 
 
 @torch.no_grad()
-def choose_for_training(excess: Tensor, gold: Tensor, mask: Tensor) -> Tensor:
+def choose_for_training(excess: Tensor, gold: Tensor, word_mask: Tensor) -> Tensor:
     """Return a mask [B, n] of the candidates in training: words of entities, hard ones, and a few random ones.
 
-    `excess` [B, n] is by how much the log-odds exceed the offset, `gold` [B, n] is true for words of entities, `mask`
-    [B, n] for real words. A sentence has at least one candidate, and at most `MOST_SHARE` of its words outside
-    entities.
+    `excess` [B, n] is by how much the log-odds exceed the offset, `gold` [B, n] is true for words of entities,
+    `word_mask` [B, n] for real words. A sentence has at least one candidate, and at most `MOST_SHARE` of its words
+    outside entities.
     """
     wanted = (excess > 0) | (torch.rand_like(excess) < RANDOM_SHARE)
     priority = excess + NOISE * torch.randn_like(excess) + WANTED_BONUS * wanted
-    rank = priority.masked_fill(gold | ~mask, -torch.inf).argsort(dim=1, descending=True).argsort(dim=1)
-    most = (mask.sum(dim=1) * MOST_SHARE).ceil().unsqueeze(1)
+    rank = priority.masked_fill(gold | ~word_mask, -torch.inf).argsort(dim=1, descending=True).argsort(dim=1)
+    most = (word_mask.sum(dim=1) * MOST_SHARE).ceil().unsqueeze(1)
     others = (wanted & (rank < most)) | ((rank == 0) & ~gold.any(dim=1, keepdim=True))
-    return (gold | others) & mask
+    return (gold | others) & word_mask

@@ -59,13 +59,14 @@ class Convolution(nn.Module):
         `subjects` and `objects` are [B, n, width], `positions` [B, n] the words' positions in the sentence, `grid_mask`
         [B, n, n] is true for real cells.
         """
-        mask = grid_mask.unsqueeze(1).to(subjects.dtype)  # [B, 1, n, n]
-        cells = functional.gelu(self._mlp_of_pairs(subjects, objects, positions)).permute(0, 3, 1, 2) * mask  # C, Eq. 4
+        channel_mask = grid_mask.unsqueeze(1).to(subjects.dtype)  # [B, 1, n, n]
+        pairs = functional.gelu(self._mlp_of_pairs(subjects, objects, positions))  # C, Eq. 4
+        cells = pairs.permute(0, 3, 1, 2) * channel_mask
         outputs = []
         for convolution in self.dilated:
             output = functional.gelu(convolve(convolution, cells))  # Eq. 5
             if self.chained:
-                cells = output = output * mask
+                cells = output = output * channel_mask
             outputs.append(output)
         return torch.cat(outputs, dim=1).permute(0, 2, 3, 1)
 

@@ -21,8 +21,8 @@ class Dropout(nn.Dropout):
         count = x.numel()
         draws = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
         kept = draws[:count].view(x.shape) >= dropped - 2 ** (BITS - 1)
-        mask: Tensor = kept.to(x.dtype) * (2**BITS / (2**BITS - dropped))
-        return x * mask
+        scale: Tensor = kept.to(x.dtype) * (2**BITS / (2**BITS - dropped))
+        return x * scale
 
 
 def quicken(model: nn.Module) -> None:

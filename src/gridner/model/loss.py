@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gridner.model.masks import make_grid_mask, make_word_mask
+
 
 def cell_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor | None = None) -> Tensor:
     """Return the loss summed over the real cells; divide it by their number, the sum of lengths².
@@ -17,12 +19,12 @@ def cell_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor | Non
     log(1 + Σ_{l ∉ P} e^{y_l}) + log(1 + Σ_{l ∈ P} e^{−y_l}). Where a sentence says nothing about some labels, `known`
     [B, labels] says which it knows; the others are in neither sum.
     """
-    cells = _real_cells(scores, lengths)
-    y, tags = scores[cells], gold[cells]  # [real cells, labels]
+    grid_mask = make_grid_mask(make_word_mask(scores, lengths))
+    y, tags = scores[grid_mask], gold[grid_mask]  # [real cells, labels]
     left_out = tags
     if known is not None:
-        own = _of_cells(known, cells)
-        tags, left_out = tags & own, tags | ~own
+        known_labels = _known_in_cells(known, grid_mask)
+        tags, left_out = tags & known_labels, tags | ~known_labels
     absent = torch.cat((y.masked_fill(left_out, -torch.inf), y.new_zeros(len(y), 1)), dim=-1).logsumexp(dim=-1)
     tagged = tags.any(dim=-1)  # elsewhere the second term is log 1
     wrong = (-y[tagged]).masked_fill(~tags[tagged], -torch.inf)
@@ -37,18 +39,18 @@ def one_label_loss(scores: Tensor, gold: Tensor, lengths: Tensor, known: Tensor 
     tail) keeps the first: one label is all that this architecture can say. `known` is as for `cell_loss`: the softmax
     is over the known labels and "none".
     """
-    cells = _real_cells(scores, lengths)
-    y, tags = scores[cells], gold[cells]
+    grid_mask = make_grid_mask(make_word_mask(scores, lengths))
+    y, tags = scores[grid_mask], gold[grid_mask]
     if known is not None:
-        own = _of_cells(known, cells)
-        tags = tags & own
-        y = torch.cat((y[:, :-1].masked_fill(~own, -torch.inf), y[:, -1:]), dim=-1)
+        known_labels = _known_in_cells(known, grid_mask)
+        tags = tags & known_labels
+        y = torch.cat((y[:, :-1].masked_fill(~known_labels, -torch.inf), y[:, -1:]), dim=-1)
     labels = torch.where(tags.any(dim=-1), tags.int().argmax(dim=-1), tags.shape[-1])
     return functional.cross_entropy(y, labels, reduction="sum")
 
 
 def soft_cell_loss(scores: Tensor, log_odds: Tensor, lengths: Tensor, *, temperature: float) -> Tensor:
-    """The sum over the real cells of the loss against teachers' probabilities; divide it as for `cell_loss`.
+    """Return the sum over the real cells of the loss against teachers' probabilities; divide it as for `cell_loss`.
 
     Scores y are [B, n, n, labels]. `log_odds` z, of the same shape, are those of the teachers' probabilities; −∞ where
     the probability was too small to be kept. With the temperature T, q = σ(z / T) and u = y / T, a tag has the loss
@@ -58,33 +60,33 @@ def soft_cell_loss(scores: Tensor, log_odds: Tensor, lengths: Tensor, *, tempera
 
     T² keeps the size of the gradients, whatever the temperature is.
     """
-    cells = _real_cells(scores, lengths)
-    y, z = scores[cells], log_odds[cells]
-    told = z > -torch.inf
-    u = y[told] / temperature
-    kept = functional.binary_cross_entropy_with_logits(u, torch.sigmoid(z[told] / temperature), reduction="sum")
-    return temperature**2 * kept + functional.softplus(y[~told]).sum()
+    grid_mask = make_grid_mask(make_word_mask(scores, lengths))
+    y, z = scores[grid_mask], log_odds[grid_mask]
+    is_answered = z > -torch.inf
+    u, q = y[is_answered] / temperature, torch.sigmoid(z[is_answered] / temperature)
+    answered = functional.binary_cross_entropy_with_logits(u, q, reduction="sum")
+    return temperature**2 * answered + functional.softplus(y[~is_answered]).sum()
 
 
 def soft_one_label_loss(
     scores: Tensor, log_odds: Tensor, lengths: Tensor, *, temperature: float, known: Tensor
 ) -> Tensor:
-    """The same for W2NER's softmax: scores are [B, n, n, labels + 1], the last for "none".
+    """Return the same for W2NER's softmax: scores are [B, n, n, labels + 1], the last for "none".
 
     "None" has the log-odds 0, so the target of a cell is softmax(z / T, 0), and its loss T² times the cross-entropy of
     softmax(y / T) with it. Where the teachers say nothing about a cell, the target is "none", at temperature 1.
     `known` [groups, labels] are the labels of each group of types: each group has a softmax of its own.
     """
-    cells = _real_cells(scores, lengths)
-    y, z = scores[cells], functional.pad(log_odds[cells], (0, 1))
+    grid_mask = make_grid_mask(make_word_mask(scores, lengths))
+    y, z = scores[grid_mask], functional.pad(log_odds[grid_mask], (0, 1))
     total = scores.new_zeros(())
     for group in known:
-        own = functional.pad(group, (0, 1), value=True)
-        mine, theirs = y[:, own], z[:, own]
-        told = (theirs[:, :-1] > -torch.inf).any(dim=-1, keepdim=True)
-        heat = torch.where(told, temperature, 1.0)
-        target = (theirs / heat).softmax(dim=-1)
-        total = total - (heat**2 * target * (mine / heat).log_softmax(dim=-1)).sum()
+        labels = functional.pad(group, (0, 1), value=True)
+        scores_of_group, log_odds_of_group = y[:, labels], z[:, labels]
+        is_answered = (log_odds_of_group[:, :-1] > -torch.inf).any(dim=-1, keepdim=True)
+        heat = torch.where(is_answered, temperature, 1.0)
+        target = (log_odds_of_group / heat).softmax(dim=-1)
+        total = total - (heat**2 * target * (scores_of_group / heat).log_softmax(dim=-1)).sum()
     return total
 
 
@@ -93,15 +95,11 @@ def word_loss(log_odds: Tensor, gold: Tensor, lengths: Tensor) -> Tensor:
 
     Both tensors are [B, n]; `gold` is boolean, or has the probabilities of teachers.
     """
-    real = torch.arange(log_odds.shape[1], device=log_odds.device) < lengths.unsqueeze(1)
-    return functional.binary_cross_entropy_with_logits(log_odds[real], gold[real].to(log_odds.dtype), reduction="sum")
+    word_mask = make_word_mask(log_odds, lengths)
+    y, target = log_odds[word_mask], gold[word_mask].to(log_odds.dtype)
+    return functional.binary_cross_entropy_with_logits(y, target, reduction="sum")
 
 
-def _real_cells(scores: Tensor, lengths: Tensor) -> Tensor:
-    real = torch.arange(scores.shape[1], device=scores.device) < lengths.unsqueeze(1)
-    return real.unsqueeze(1) & real.unsqueeze(2)
-
-
-def _of_cells(known: Tensor, cells: Tensor) -> Tensor:
-    """Return the rows of `known` [B, labels] for the cells [B, n, n] that are real."""
-    return known[:, None, None].expand(*cells.shape, -1)[cells]
+def _known_in_cells(known: Tensor, grid_mask: Tensor) -> Tensor:
+    """Return the rows of `known` [B, labels] for the real cells, [real cells, labels]."""
+    return known[:, None, None].expand(*grid_mask.shape, -1)[grid_mask]

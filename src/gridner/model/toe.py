@@ -19,6 +19,7 @@ from gridner.model.candidates import (
 from gridner.model.convolution import Convolution
 from gridner.model.copredictor import CoPredictor
 from gridner.model.encoder import Encoder
+from gridner.model.masks import make_grid_mask, make_word_mask
 from gridner.model.trem import Trem, Words
 
 BATCH_COST = 1500  # cost of one more batch of grids, forward and backward, in cells
@@ -86,7 +87,7 @@ class Toe(nn.Module):
         sentences: list[Candidates] = []
         for batch, gold in zip(batches, gold_words, strict=True):
             words = self.encoder(*batch)
-            chosen = real_words(words, batch.lengths)
+            chosen = make_word_mask(words, batch.lengths)
             if self.candidates is not None:
                 log_odds.append(self.candidates(words))
                 chosen = choose_for_training(self.candidates.excess(log_odds[-1]), gold, chosen)
@@ -111,22 +112,23 @@ class Toe(nn.Module):
 
         `words` is [B, n, width], `positions` [B, n] their positions in the sentence, `lengths` [B] how many are real.
         """
-        mask = real_words(words, lengths)
+        word_mask = make_word_mask(words, lengths)
         first = Words(
             words if self.to_subjects is None else self.to_subjects(words),  # Eq. 2
             words if self.to_objects is None else self.to_objects(words),
         )
-        grids = [grid for _, grid in self.each_round(first, positions, mask)]
+        grids = [grid for _, grid in self.each_round(first, positions, word_mask)]
         by_words = self.predictor.by_words(first.subjects, first.objects)
         scored = grids if every_round else grids[-1:]
         return torch.stack([self.predictor.by_grid(grid) + by_words for grid in scored])
 
-    def each_round(self, first: Words, positions: Tensor, mask: Tensor) -> Iterator[tuple[Words, Tensor]]:
+    def each_round(self, first: Words, positions: Tensor, word_mask: Tensor) -> Iterator[tuple[Words, Tensor]]:
         """Yield the words that enter each round and the grid [B, n, n, width] that it computes.
 
-        `first` are the words of Eq. 2. The grid is TF of TREM; without TREM it is Q of the convolution.
+        `first` are the words of Eq. 2, `word_mask` [B, n] is true for real words. The grid is TF of TREM; without TREM
+        it is Q of the convolution.
         """
-        grid_mask = mask.unsqueeze(1) & mask.unsqueeze(2)
+        grid_mask = make_grid_mask(word_mask)
         words, grid = first, self.convolution(first.subjects, first.objects, positions, grid_mask)
         if self.trem is None:
             yield words, grid
@@ -134,11 +136,6 @@ class Toe(nn.Module):
         tags = self.trem(grid)
         yield words, tags
         for _ in range(self.rounds - 1):
-            words = self.trem.feedback(tags, words, first, mask)
+            words = self.trem.feedback(tags, words, first, word_mask)
             tags = self.trem(self.convolution(words.subjects, words.objects, positions, grid_mask))
             yield words, tags
-
-
-def real_words(words: Tensor, lengths: Tensor) -> Tensor:
-    """Return the mask [B, n] of the words [B, n, width] that are not padding."""
-    return torch.arange(words.shape[1], device=words.device) < lengths.unsqueeze(1)

@@ -46,19 +46,19 @@ class Trem(nn.Module):
         tags: Tensor = self.maps(grid)
         return tags
 
-    def feedback(self, tags: Tensor, before: Words, first: Words, mask: Tensor) -> Words:
+    def feedback(self, tags: Tensor, before: Words, first: Words, word_mask: Tensor) -> Words:
         """Return the words of the next round.
 
         `tags` is TF [B, n, n, maps × map_width], `before` has the words that entered this round, `first` those of
-        Eq. 2, and `mask` [B, n] is true for real words.
+        Eq. 2, and `word_mask` [B, n] is true for real words.
         """
         if self.subject is None or self.object is None:
             raise RuntimeError("a TREM with one round has no feedback")
-        over_objects = masked_max(tags, mask.unsqueeze(1), dim=2)
-        over_subjects = masked_max(tags, mask.unsqueeze(2), dim=1)
+        over_objects = masked_max(tags, word_mask.unsqueeze(1), dim=2)
+        over_subjects = masked_max(tags, word_mask.unsqueeze(2), dim=1)
         return Words(
-            self.subject(over_objects, before.subjects, first.subjects, mask),
-            self.object(over_subjects, before.objects, first.objects, mask),
+            self.subject(over_objects, before.subjects, first.subjects, word_mask),
+            self.object(over_subjects, before.objects, first.objects, word_mask),
         )
 
 
@@ -84,14 +84,16 @@ class FeedbackToWords(nn.Module):
         self.scale = nn.Parameter(torch.zeros(width))
         self.dropout = Dropout(dropout)
 
-    def forward(self, pooled: Tensor, before: Tensor, first: Tensor, mask: Tensor) -> Tensor:
+    def forward(self, pooled: Tensor, before: Tensor, first: Tensor, word_mask: Tensor) -> Tensor:
         """Return the words of the next round [B, n, width].
 
         Pooled tags are [B, n, tag_width], the words `before` this round and the `first` ones of Eq. 2 [B, n, width].
         """
         recovered = self.recover(pooled)  # Eq. 8
-        among_tags = self.tags_norm(recovered + self.dropout(self.tags_attend(recovered, recovered, mask)))  # Eq. 9
-        with_words = self.words_norm(among_tags + self.dropout(self.words_attend(among_tags, first, mask)))  # Eq. 10
+        attended = self.tags_attend(recovered, recovered, word_mask)  # Eq. 9
+        among_tags = self.tags_norm(recovered + self.dropout(attended))
+        attended = self.words_attend(among_tags, first, word_mask)  # Eq. 10
+        with_words = self.words_norm(among_tags + self.dropout(attended))
         result: Tensor = self.norm(before) + self.scale * self.dropout(with_words)  # Eq. 11
         return result
 
@@ -107,11 +109,11 @@ class FeedbackToTags(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.dropout = Dropout(dropout)
 
-    def forward(self, pooled: Tensor, before: Tensor, first: Tensor, mask: Tensor) -> Tensor:  # noqa: ARG002
+    def forward(self, pooled: Tensor, before: Tensor, first: Tensor, word_mask: Tensor) -> Tensor:  # noqa: ARG002
         """Return the words of the next round [B, n, width]; `before` is not used."""
         recovered = self.recover(pooled)  # Eq. 8
-        among_tags = self.dropout(self.tags_attend(recovered, recovered, mask))  # Eq. 9
-        with_words = self.dropout(self.words_attend(among_tags, first, mask))  # Eq. 10
+        among_tags = self.dropout(self.tags_attend(recovered, recovered, word_mask))  # Eq. 9
+        with_words = self.dropout(self.words_attend(among_tags, first, word_mask))  # Eq. 10
         result: Tensor = self.norm(recovered + with_words)  # Eq. 11
         return result
 
@@ -126,20 +128,20 @@ class Attention(nn.Module):
         self.key_value = nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
 
-    def forward(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
-        """Return [B, n, width] from queries and keys [B, n, width] and the mask of the keys [B, n]."""
+    def forward(self, queries: Tensor, keys: Tensor, word_mask: Tensor) -> Tensor:
+        """Return [B, n, width] from queries and keys [B, n, width] and the `word_mask` [B, n] of the keys."""
         query = self._heads(self.query(queries))
         key, value = (self._heads(half) for half in self.key_value(keys).chunk(2, dim=-1))
-        attended = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+        attended = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=word_mask[:, None, None, :])
         result: Tensor = self.out(attended.transpose(1, 2).flatten(2))
         return result
 
-    def weights(self, queries: Tensor, keys: Tensor, mask: Tensor) -> Tensor:
+    def weights(self, queries: Tensor, keys: Tensor, word_mask: Tensor) -> Tensor:
         """Return the attention weights [B, heads, n (queries), n (keys)], for diagnostics."""
         query = self._heads(self.query(queries))
         key, _ = (self._heads(half) for half in self.key_value(keys).chunk(2, dim=-1))
         logits = query @ key.transpose(2, 3) / query.shape[-1] ** 0.5
-        weights: Tensor = logits.masked_fill(~mask[:, None, None, :], -torch.inf).softmax(dim=-1)
+        weights: Tensor = logits.masked_fill(~word_mask[:, None, None, :], -torch.inf).softmax(dim=-1)
         return weights
 
     def _heads(self, words: Tensor) -> Tensor:

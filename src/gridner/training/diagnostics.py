@@ -14,7 +14,8 @@ from gridner.inference.batches import plan_encoder_batches
 from gridner.inference.engine import ENCODER_BATCH_PIECES
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.candidates import CandidateHead, PaddedCandidates, candidates_by_sentence, pad_candidates
-from gridner.model.toe import Batch, Toe, real_words
+from gridner.model.masks import make_word_mask
+from gridner.model.toe import Batch, Toe
 from gridner.model.trem import Attention, Words
 from gridner.training.data import Example, gold_words
 
@@ -33,8 +34,10 @@ def tune_candidate_offset(
     odds, gold, groups = [], [], []
     for some, batch in _batches(model, examples, pieces):
         words = model.encoder(*batch)
-        real = real_words(words, batch.lengths)
-        odds += [row[mask].cpu().numpy() for row, mask in zip(head(words).float(), real, strict=True)]  # [n, groups]
+        word_mask = make_word_mask(words, batch.lengths)
+        odds += [
+            row[mask].cpu().numpy() for row, mask in zip(head(words).float(), word_mask, strict=True)
+        ]  # [n, groups]
         gold += [row[: len(example.words.words)] for row, example in zip(gold_words(some), some, strict=True)]
         groups += [example.group for example in some]
     offsets = head.offset.view(-1)
@@ -76,14 +79,14 @@ def feedback_health(model: Toe, examples: Sequence[Example], pieces: PieceTokeni
     try:
         for _, batch in _batches(model, examples[:SAMPLE], pieces):
             for picked in _candidates(model, batch):
-                mask = real_words(picked.words, picked.counts)
+                word_mask = make_word_mask(picked.words, picked.counts)
                 to_subjects, to_objects = model.to_subjects, model.to_objects
                 first = Words(
                     picked.words if to_subjects is None else to_subjects(picked.words),
                     picked.words if to_objects is None else to_objects(picked.words),
                 )
-                for name, (words, _) in zip(differ, model.each_round(first, picked.positions, mask), strict=True):
-                    differ[name] += [share for role in words for share in _variance(role, mask)]
+                for name, (words, _) in zip(differ, model.each_round(first, picked.positions, word_mask), strict=True):
+                    differ[name] += [share for role in words for share in _variance(role, word_mask)]
     finally:
         for hook in hooks:
             hook.remove()
@@ -102,26 +105,26 @@ def _batches(model: Toe, examples: Sequence[Example], pieces: PieceTokenizer) ->
 def _candidates(model: Toe, batch: Batch) -> Iterator[PaddedCandidates]:
     """Yield the candidate words of the sentences that have at least two."""
     words, excess = model.read(batch)
-    chosen = (excess > 0) & real_words(words, batch.lengths)
+    chosen = (excess > 0) & make_word_mask(words, batch.lengths)
     sentences = [sentence for sentence in candidates_by_sentence(words, chosen) if len(sentence.positions) > 1]
     if sentences:
         yield pad_candidates(sentences)
 
 
-def _variance(words: Tensor, mask: Tensor) -> list[float]:
+def _variance(words: Tensor, word_mask: Tensor) -> list[float]:
     shares = []
-    for row, real in zip(words, mask, strict=True):
-        some = row[real]
-        shares.append(float((some - some.mean(dim=0)).square().sum() / some.square().sum()))
+    for sentence, mask in zip(words, word_mask, strict=True):
+        real = sentence[mask]
+        shares.append(float((real - real.mean(dim=0)).square().sum() / real.square().sum()))
     return shares
 
 
 def _watch(model: Toe, name: str, found: list[float]) -> Any:
     def note(module: Attention, inputs: tuple[Tensor, Tensor, Tensor], _: Tensor) -> None:
-        queries, keys, mask = inputs
-        weights = module.weights(queries, keys, mask)  # [B, heads, n, n]
+        queries, keys, word_mask = inputs
+        weights = module.weights(queries, keys, word_mask)  # [B, heads, n, n]
         entropy = -(weights * weights.clamp_min(1e-30).log()).sum(dim=-1).mean(dim=1)  # [B, n]
-        even = entropy / mask.sum(dim=1, keepdim=True).log()
-        found.append(float(even[mask].mean()))
+        even = entropy / word_mask.sum(dim=1, keepdim=True).log()
+        found.append(float(even[word_mask].mean()))
 
     return model.get_submodule(f"trem.{name}").register_forward_hook(note)
