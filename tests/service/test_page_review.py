@@ -215,3 +215,34 @@ def test_a_word_under_several_entities_chooses_them_in_turn(page: Page) -> None:
         page.mouse.click(box["x"] + 3, box["y"] + 5)
         seen.add(page.locator("#blocks .g-bar.chosen").first.get_attribute("data-key"))
     assert len(seen) == 2
+
+
+def test_a_review_that_is_not_saved_is_not_lost_by_accident(page: Page, tmp_path: Path) -> None:
+    find(page, TEXT)
+    page.click("[data-view=review]")
+    page.focus("#reading")
+    page.keyboard.press("n")
+    page.keyboard.press("a")
+    asked: list[str] = []
+
+    def refuse(dialog: Any) -> None:
+        asked.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", refuse)
+    page.click("#clear")
+    page.set_input_files("#files", [named("other.txt", "Other.")])
+    assert asked == ["Your review is not saved and will be lost. Go on?"] * 2
+    assert page.inner_text(".tally").startswith("1 accepted")
+    assert len(kept(page, tmp_path)) == 1
+    page.click("#clear")  # it is saved by now
+    sync_api.expect(page.locator("#result")).not_to_be_visible()
+    assert len(asked) == 2
+
+
+def test_what_nobody_decided_in_documents_that_were_not_opened_is_counted(page: Page, tmp_path: Path) -> None:
+    open_files(page, named("a.txt", TEXT), named("b.txt", TEXT))
+    page.click("[data-view=review]")
+    each = int(page.inner_text(".tally").split()[4])
+    assert [one["entities"] for one in saved_lines(page, tmp_path)] == [[], []]
+    assert f"{2 * each} suggestions to decide" in page.inner_text("#status")

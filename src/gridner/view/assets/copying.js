@@ -5,7 +5,8 @@ import { inCodePoints } from "./offsets.js";
 import { ask, complain, headers, say } from "./service.js";
 import { current, onChange, state } from "./state.js";
 import { rowsOf, verdictOf } from "./table.js";
-import { kept } from "./views.js";
+import { markSaved } from "./review.js";
+import { allIn, kept } from "./views.js";
 
 const LINK = 6000; // characters of a text that a link may carry
 const PART = 2_500_000; // characters of a request to save: the service takes no more than 4 MB
@@ -113,7 +114,7 @@ const download = (blob, name) => {
 const ENDINGS = { brat: "zip", jsonl: "jsonl", csv: "csv" };
 const undecided = (documents) => {
   if (state.view !== "review") return "";
-  const all = documents.flatMap(({ reviewed }) => reviewed ?? []),
+  const all = documents.flatMap((one) => allIn(one, "review")),
     of = (wanted) =>
       all.filter(({ verdict, score }) => verdict === wanted && (score === undefined || score > state.threshold)).length;
   return ` The file has what is accepted: ${many(of("suggested"), "suggestion")} to decide and ${many(all.filter(({ verdict }) => verdict === "rejected").length, "rejected one", "rejected ones")} are not in it.`;
@@ -139,6 +140,7 @@ const save = async (format) => {
       format === "brat" && blobs.length > 1 ? blobs.map((_, n) => `${name}-${n + 1}.zip`) : [`${name}.${ENDINGS[format]}`];
     if (names.length > 1) blobs.forEach((blob, n) => download(blob, names[n]));
     else download(new Blob(blobs), names[0]);
+    if (state.view === "review") markSaved(chosen);
     const missing = left ? ` ${many(left, "document")} that could not be read ${left === 1 ? "is" : "are"} not in it.` : "";
     say(`Saved as ${names.join(", ")}.${missing}${undecided(chosen)}${notes.length ? ` Note: ${notes.join("; ")}.` : ""}`);
   } catch (error) {

@@ -2,6 +2,7 @@
 import { $, many } from "./elements.js";
 import { exampleNamed } from "./model.js";
 import { readAll } from "./documents.js";
+import { mayReplace } from "./review.js";
 import { complain } from "./service.js";
 import { changed, currentDocument, onChange, state } from "./state.js";
 
@@ -36,6 +37,7 @@ export const find = async () => {
     $("text").focus();
     return;
   }
+  if (!mayReplace()) return;
   sending = $("text").value;
   if (old && state.documents.length > 1) {
     // one of several
@@ -72,6 +74,7 @@ const follow = () => {
 };
 
 const clear = () => {
+  if (!mayReplace()) return;
   state.documents = [];
   $("text").value = "";
   history.replaceState(null, "", location.pathname);

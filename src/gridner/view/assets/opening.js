@@ -3,6 +3,7 @@ import { $, make, many } from "./elements.js";
 import { text as typed } from "./input.js";
 import { inUnits } from "./offsets.js";
 import { readAll } from "./documents.js";
+import { mayReplace } from "./review.js";
 import { complain } from "./service.js";
 import { withKeys } from "./state.js";
 
@@ -65,7 +66,7 @@ const skippedList = (skipped) => {
 // `files`: [path, file], the path inside the folder that was opened.
 export const openFiles = async (files) => {
   complain("");
-  if (!files.length) return;
+  if (!files.length || !mayReplace()) return;
   const sorted = [...files].sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
   const documents = [],
     skipped = [];

@@ -103,3 +103,13 @@ export const add = (type, range) => {
   else replace([...current().reviewed, { key, type, fragments, verdict: "accepted" }]);
   return key;
 };
+
+// Reviews stay in the browser, so what is not saved must not go by accident.
+const unsaved = () => state.documents.some(({ past, reviewed, savedReview }) => past?.length && savedReview !== reviewed);
+export const markSaved = (documents) => {
+  for (const one of documents) one.savedReview = one.reviewed;
+};
+export const mayReplace = () => !unsaved() || window.confirm("Your review is not saved and will be lost. Go on?");
+window.addEventListener("beforeunload", (event) => {
+  if (unsaved()) event.preventDefault();
+});
