@@ -13,7 +13,7 @@ import gridner
 
 ROOT = Path(gridner.__file__).parent
 CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
-MOST_ENTRIES, MOST_LINES, MOST_LAYERS = 25, 300, 8
+MOST_ENTRIES, MOST_LINES, MOST_LAYERS = 24, 300, 8  # entries: modules, packages and data folders
 BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and in no layer
 
 # What a package's modules may import of it: those to their right. * stands for all others, which import none another.
@@ -109,7 +109,7 @@ def entries() -> list[Path]:
 
 
 def test_the_top_of_the_tree_fits_on_a_screen() -> None:
-    assert len(entries()) <= MOST_ENTRIES
+    assert len(set(entries()) - {"py.typed"}) <= MOST_ENTRIES
 
 
 def test_imports_between_packages_follow_the_picture() -> None:
