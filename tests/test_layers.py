@@ -182,6 +182,11 @@ def test_the_command_line_starts_without_heavy_imports() -> None:
     assert not loaded_by("import gridner.cli") & {"torch", "transformers", "numpy", *EXTRAS}
 
 
+def test_training_and_distillation_start_no_onnx_runtime() -> None:
+    loaded = loaded_by("import gridner.training, gridner.distillation.collecting")
+    assert "onnxruntime" not in loaded  # it starts a thread
+
+
 def test_prediction_and_tuning_need_no_torch() -> None:
     modules = [name for name in MODULES if name.startswith("inference.") and name != "inference.__init__"]
     statement = f"import {', '.join(f'gridner.{name}' for name in modules)}"

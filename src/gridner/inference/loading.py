@@ -15,7 +15,6 @@ from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.combined import CombinedRecognizer
 from gridner.inference.cores import at_most_cores
 from gridner.inference.installed import Model, Models, find_models
-from gridner.inference.onnx_engine import OnnxEngine
 from gridner.inference.recognizer import Recognizer
 
 
@@ -56,6 +55,8 @@ def _load_one(folder: Path, threads: int | None, decoding: Mapping[str, Any]) ->
     settings = _with_changes(checkpoint.config.decoding, decoding)
     threads = None if threads is None else at_most_cores(threads, "threads")
     if checkpoint.exported:
+        from gridner.inference.onnx_engine import OnnxEngine  # here: importing ONNX Runtime starts a thread
+
         engine = OnnxEngine(folder, threads=threads)
         return Recognizer.from_checkpoint(checkpoint, engine=engine, tokenizer=tokenizer, decoding=settings)
     return _load_on_torch(folder, threads, settings)
