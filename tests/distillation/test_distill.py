@@ -149,7 +149,7 @@ def test_steps_read_all_sentences_once_per_pass_and_long_ones_never(tmp_path: Pa
     notes = Notes()
     found = Unlabelled(file, scheme=scheme, pieces=start.pieces, config=config, seed=1, notes=notes)
     assert [(what, count) for what, count, _ in notes] == [(TOO_LONG, 1)]
-    order = [found._place(place) for place in range(14)]
+    order = [found._shuffled_index(place) for place in range(14)]
     assert sorted(order[:7]) == sorted(order[7:]) == list(range(7))
     assert [example.words for example in found.step(2)] == [found._example(place).words for place in order[6:9]]
 

@@ -71,7 +71,7 @@ def test_without_anything_to_coordinate_it_is_said() -> None:
     notes = Notes()
     lone = part_of([Document("a", "rod cells", (Entity("C", (Fragment(0, 9),)),))], notes=Notes(), name="train")
     data = training_set(lone, notes=notes, config=tiny_config(coordinations=1.0))
-    assert data.corpora[0].made == 0
+    assert data.corpora[0].generated == 0
     assert notes["no coordinations could be made from flat mentions"] == 1
 
 

@@ -28,6 +28,6 @@ def test_seeds_train_one_model_each_and_reports_are_written_beside_them(tmp_path
 
 
 def test_folds_and_test_documents_exclude_each_other(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="each fold is the test once"):
+    with pytest.raises(UsageError, match="each fold is the test set once"):
         train(tiny_config(), documents(), test=documents(), folds=2, output=tmp_path / "m")
     assert not (tmp_path / "m").exists()

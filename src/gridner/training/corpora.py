@@ -28,19 +28,19 @@ class TrainingResult:
     """The finished runs of a training, by name. The name is a folder in `output`; a single run has the empty name."""
 
     output: Path
-    runs: Mapping[str, Mapping[str, Any]]  # what each model's `training` says, scores included
+    runs: Mapping[str, Mapping[str, Any]]  # by run: `training` of the model's manifest, with the scores
     tasks: Mapping[str, TrainingTask]  # by run
     notes: Mapping[str, Notes]  # by run
 
     @property
     def scores(self) -> dict[str, dict[str, dict[str, Spread]]]:
-        """Mean and deviation over the runs: part (dev, test), then slice, then measure."""
+        """Mean and standard deviation over the runs, by part (dev, test), slice and measure."""
         return {part: summary(self.runs, part) for part in scored_parts(self.runs)}
 
     def write_reports(
         self, *, no_text: bool = False, on_sentence: Callable[[], None] = lambda: None
     ) -> Iterator[WrittenReport]:
-        """Write an HTML report on dev, with grids, into the folder of each run, and yield where it is."""
+        """Write an HTML report on dev, with grids, into the folder of each run. Yield what was written."""
         for run, task in self.tasks.items():
             folder = self.output / run
             for part_name, corpus, dev in task.each_part("dev"):
@@ -130,12 +130,12 @@ def train_corpora(
     With `dev_share`, that share of the training documents of each corpus becomes its dev. `answers` is a file of
     teachers' answers about unlabelled text (gridner.distillation), to learn from as well. `about` says what the model
     is for and what its types mean. `watcher` is called with the name of a run, its settings and the number of runs
-    after it, and returns who watches the run.
+    after it, and returns a watcher for the run or None.
     """
     if folds is not None and any(corpus.test is not None for corpus in corpora):
-        raise UsageError("folds with test documents, expected one of them: each fold is the test once")
+        raise UsageError("folds and test documents, expected only one of them: each fold is the test set once")
 
-    def task(corpora: Sequence[Corpus]) -> TrainingTask:
+    def task_of(corpora: Sequence[Corpus]) -> TrainingTask:
         first, *more = corpora if dev_share is None else hold_out_each(corpora, dev_share)
         return TrainingTask(
             config=config,
@@ -156,9 +156,9 @@ def train_corpora(
         )
 
     if folds is None:
-        tasks = {"": task(corpora)}
+        tasks = {"": task_of(corpora)}
     else:
-        tasks = {f"fold-{number}": task(fold) for number, fold in enumerate(folds_of_each(corpora, folds), start=1)}
+        tasks = {f"fold-{number}": task_of(fold) for number, fold in enumerate(folds_of_each(corpora, folds), start=1)}
     notes_by_run: dict[str, Notes] = {}
     runs = train_all(
         tasks,

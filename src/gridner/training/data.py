@@ -1,6 +1,6 @@
 """Turn sentences into training examples, and examples into the steps of an epoch.
 
-The steps depend on nothing but the seed and the epoch.
+The steps depend only on the seed and the epoch.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Example:
 
     words: EncodedSentence
     mentions: tuple[Mention, ...]
-    group: int = 0  # of types: those that its corpus annotates
-    answer: SparseGrid | None = None  # of teachers, about a sentence without gold mentions
+    group: int = 0  # index of the group of types that its corpus annotates
+    answer: SparseGrid | None = None  # tag probabilities of teachers, instead of gold mentions
 
     @property
     def cells(self) -> int:
@@ -37,12 +37,12 @@ class Example:
 
 
 def is_discontinuous(mention: Mention) -> bool:
-    """Return whether there is a gap between its words."""
+    """Return whether the mention has a gap between its words."""
     return mention.tail - mention.head + 1 > len(mention.words)
 
 
 def gold_words(examples: Sequence[Example]) -> NDArray[np.bool_]:
-    """Return which words [B, n] are part of a mention, or may be one, if teachers are asked."""
+    """Return a mask [B, n] of the words that are part of a mention or, by teachers' answers, may be."""
     words = np.zeros((len(examples), max(len(example.words.words) for example in examples)), dtype=np.bool_)
     for row, example in zip(words, examples, strict=True):
         if example.answer is not None:
@@ -65,37 +65,37 @@ class CorpusExamples:
         self.distinct = examples_of(used, pieces=pieces, settings=config.decoding, notes=notes, group=group)
         if not any(example.mentions for example in self.distinct):
             raise UsageError(f"no entity in the training corpus{of} can become a mention, expected at least one")
-        repeated = config.train.discontinuous_times - 1
+        repetitions = config.train.discontinuous_times - 1
         self.examples = [
             *self.distinct,
-            *[example for example in self.distinct if any(map(is_discontinuous, example.mentions))] * repeated,
+            *[example for example in self.distinct if any(map(is_discontinuous, example.mentions))] * repetitions,
         ]
         self.coordinations = Coordinations(sentences) if config.train.coordinations else None
         with_entities = sum(bool(sentence.mentions) for sentence in sentences)
-        self.made = round(config.train.coordinations * with_entities) if self.coordinations else 0
+        self.generated = round(config.train.coordinations * with_entities) if self.coordinations else 0
         if self.coordinations is not None and not len(self.coordinations):
             notes.add("no coordinations could be made from flat mentions", f"train.coordinations{of}")
-            self.made = 0
+            self.generated = 0
 
     @property
     def count(self) -> int:
         """The number of examples per epoch."""
-        return max(1, round(self.weight * (len(self.examples) + self.made)))
+        return max(1, round(self.weight * (len(self.examples) + self.generated)))
 
     def draw(self, random: Random) -> list[Example]:
-        """Return the examples of an epoch. With weight 2.5, each comes twice, and half of them once more."""
+        """Return the examples of an epoch. With weight 2.5, each comes twice, and a random half once more."""
         examples = list(self.examples)
-        if self.coordinations is not None and self.made:
-            made = self.coordinations.sample(self.made, random)
+        if self.coordinations is not None and self.generated:
+            sentences = self.coordinations.sample(self.generated, random)
             settings = self.config.decoding
-            more = examples_of(made, pieces=self.pieces, settings=settings, notes=Notes(), group=self.group)
-            examples += more[: self.made]
-        times, rest = divmod(self.count, len(examples))
-        return examples * times + (random.sample(examples, rest) if rest else [])
+            generated = examples_of(sentences, pieces=self.pieces, settings=settings, notes=Notes(), group=self.group)
+            examples += generated[: self.generated]
+        times, remainder = divmod(self.count, len(examples))
+        return examples * times + (random.sample(examples, remainder) if remainder else [])
 
 
 class TrainingSet:
-    """The examples of all corpora, and the steps of each epoch. The number of a corpus is that of its type group."""
+    """The examples of all corpora, and the steps of each epoch. The i-th corpus has the i-th group of types."""
 
     def __init__(self, corpora: Sequence[Corpus], *, pieces: PieceTokenizer, config: Config, notes: Notes) -> None:
         self.size = config.train.batch_size
@@ -125,17 +125,20 @@ class TrainingSet:
         return -(-self.count // self.size)
 
     def epoch(self, seed: int, epoch: int) -> list[list[Example]]:
-        """Return the steps of an epoch in random order. Sorted by length, short sentences would weigh more."""
+        """Return the examples of each step of an epoch, in random order.
+
+        Steps of similar lengths would be faster, but short sentences would weigh more.
+        """
         random = Random(f"{seed}/{epoch}")
         examples = [example for corpus in self.corpora for example in corpus.draw(random)]
         random.shuffle(examples)
-        return [examples[place : place + self.size] for place in range(0, len(examples), self.size)]
+        return [examples[start : start + self.size] for start in range(0, len(examples), self.size)]
 
 
 def examples_of(
     sentences: Sequence[Sentence], *, pieces: PieceTokenizer, settings: DecodingConfig, notes: Notes, group: int = 0
 ) -> list[Example]:
-    """Return the windows of sentences as examples of a group. Mentions that fit into no window are counted."""
+    """Return the windows of sentences as examples. Count mentions that fit into no window in `notes`."""
     examples: list[Example] = []
     texts = [[word.text for word in sentence.words] for sentence in sentences]
     encoded = pieces.encode(texts, notes=[notes] * len(sentences))
@@ -154,7 +157,7 @@ def examples_of(
 
 
 def _thinned(sentences: Iterable[Sentence], share: float) -> list[Sentence]:
-    """Return all sentences with mentions, and a share of the others, evenly: with 0.2 every fifth."""
+    """Return all sentences with mentions, and a share of the others, evenly spaced: with 0.2 every fifth."""
     chosen = []
     empty = 0
     for sentence in sentences:

@@ -26,27 +26,28 @@ SAMPLE = 64  # sentences on which TREM's feedback is measured
 def tune_candidate_offset(
     model: Toe, head: CandidateHead, examples: Sequence[Example], pieces: PieceTokenizer, recall: float
 ) -> dict[str, float]:
-    """Set the head's offset so that at least `recall` of the entity words are candidates, and return what that costs.
+    """Set the head's offset so that at least `recall` of the entity words are candidates, and return its cost.
 
     Each type group has an offset of its own, set on the examples of that group. The result has the share of words that
     are candidates of any group, and the share of cells in their grids.
     """
     odds, gold, groups = [], [], []
-    for some, batch in _batches(model, examples, pieces):
+    for group, batch in _batches(model, examples, pieces):
         words = model.encoder(*batch)
         word_mask = make_word_mask(words, batch.lengths)
         odds += [
             row[mask].cpu().numpy() for row, mask in zip(head(words).float(), word_mask, strict=True)
         ]  # [n, groups]
-        gold += [row[: len(example.words.words)] for row, example in zip(gold_words(some), some, strict=True)]
-        groups += [example.group for example in some]
+        gold += [row[: len(example.words.words)] for row, example in zip(gold_words(group), group, strict=True)]
+        groups += [example.group for example in group]
     offsets = head.offset.view(-1)
     for group_number in sorted(set(groups)):
         of_group = zip(odds, gold, groups, strict=True)
-        found = [row[mask, group_number] for row, mask, number in of_group if number == group_number]
-        positive = np.sort(np.concatenate(found))
-        lost = math.floor(len(positive) * (1 - recall) + 1e-9)
-        offsets[group_number] = float(np.nextafter(positive[lost], np.float32(-np.inf)))
+        positive = np.sort(
+            np.concatenate([row[mask, group_number] for row, mask, number in of_group if number == group_number])
+        )
+        missed = math.floor(len(positive) * (1 - recall) + 1e-9)
+        offsets[group_number] = float(np.nextafter(positive[missed], np.float32(-np.inf)))
     chosen = [(row > offsets.cpu().numpy()).any(axis=1) for row in odds]
     counts = np.array([[len(row), int(row.sum())] for row in chosen])
     words_share, cells_share = (
@@ -96,10 +97,11 @@ def feedback_health(model: Toe, examples: Sequence[Example], pieces: PieceTokeni
 def _batches(model: Toe, examples: Sequence[Example], pieces: PieceTokenizer) -> Iterator[tuple[list[Example], Batch]]:
     model.eval()
     device = model.convolution.mlp.weight.device
-    for places in plan_encoder_batches([example.words.piece_count for example in examples], most=ENCODER_BATCH_PIECES):
-        some = [examples[place] for place in places]
-        arrays = pieces.collate([example.words for example in some])
-        yield some, Batch(*(torch.from_numpy(array).to(device) for array in arrays))
+    sizes = [example.words.piece_count for example in examples]
+    for indices in plan_encoder_batches(sizes, most=ENCODER_BATCH_PIECES):
+        group = [examples[index] for index in indices]
+        arrays = pieces.collate([example.words for example in group])
+        yield group, Batch(*(torch.from_numpy(array).to(device) for array in arrays))
 
 
 def _candidates(model: Toe, batch: Batch) -> Iterator[PaddedCandidates]:

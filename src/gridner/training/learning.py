@@ -21,9 +21,9 @@ from gridner.training.run import train_once
 from gridner.training.task import TrainingTask
 
 DEV_SHARE = 0.2
-REHEARSED = 3  # sentences of the old corpus for each sentence of the corrections, at most
+REHEARSED = 3  # sentences of the old corpus per corrected sentence, at most
 EPOCHS, PATIENCE = 10, 3
-SLOWER = 0.3  # learning rates, compared with those of the first training
+RATE_FACTOR = 0.3  # of the learning rates of the first training
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Learned:
 
     before: Evaluation
     after: Evaluation
-    train: Part  # rehearsed documents included
+    train: Part  # corrected and rehearsed documents
     dev: Part
 
     @property
@@ -57,14 +57,14 @@ def learn(
     """Train a model further on corrected documents, write it to `output`, and score both on the same dev documents.
 
     `dev` is the share of the corrections that is held out, or other documents. `rehearse` are documents of the corpus
-    that the model was trained on: with some of them it forgets less. The model keeps its types and learns new ones.
+    that the model was trained on; they keep it from forgetting. The model keeps its types and learns new ones.
     `settings` change the settings of the training, such as "train.epochs=5".
     """
     notes = Notes() if notes is None else notes
     folder = Path(model)
     checkpoint, _ = read_checkpoint(folder)
     _check_trainable(checkpoint, folder)
-    config = _gentler(checkpoint, settings)
+    config = _fine_tuning_config(checkpoint, settings)
     corrected = part_of(corrections, notes=notes, name="train")
     if not corrected.types:
         documents = plural(len(corrected.documents), "annotated document")
@@ -73,10 +73,10 @@ def learn(
         train, held_out = hold_out(corrected, dev)
     else:
         train, held_out = corrected, part_of(dev, notes=notes, name="dev")
-    old = list(rehearse)
-    _check_rehearsed_types(old, corrected)
-    others = part_of(_new_texts(old, corrected, held_out, notes), notes=notes, name="train")
-    train = _joined(train, _sample(others, REHEARSED * len(train.sentences)), types=checkpoint.types)
+    rehearsed = list(rehearse)
+    _check_rehearsed_types(rehearsed, corrected)
+    rehearsed_part = part_of(_new_texts(rehearsed, corrected, held_out, notes), notes=notes, name="train")
+    train = _joined(train, _sample(rehearsed_part, REHEARSED * len(train.sentences)), types=checkpoint.types)
     task = TrainingTask(
         config=config,
         train=train,
@@ -92,21 +92,21 @@ def learn(
 
 
 def replace_model(model: Path, new: Path) -> Path:
-    """Move a new model into the place of another, and return the folder in which the other is kept."""
-    number, kept = 1, model.with_name(f"{model.name}.old")
-    while kept.exists():
+    """Rename the model to a backup and the new model to its name. Return the folder of the backup."""
+    number, backup = 1, model.with_name(f"{model.name}.old")
+    while backup.exists():
         number += 1
-        kept = model.with_name(f"{model.name}.old-{number}")
+        backup = model.with_name(f"{model.name}.old-{number}")
     try:
-        model.rename(kept)
+        model.rename(backup)
         try:
             new.rename(model)
         except OSError:
-            kept.rename(model)
+            backup.rename(model)
             raise
     except OSError as error:
         raise OutputError(f"{model}: cannot be replaced by {new} ({error.strerror}); both are still there") from None
-    return kept
+    return backup
 
 
 def _check_trainable(checkpoint: Checkpoint, folder: Path) -> None:
@@ -122,39 +122,42 @@ def _check_trainable(checkpoint: Checkpoint, folder: Path) -> None:
         )
 
 
-def _gentler(checkpoint: Checkpoint, settings: Sequence[str]) -> Config:
-    """The settings of the first training with lower rates and few epochs, and what is asked for."""
+def _fine_tuning_config(checkpoint: Checkpoint, settings: Sequence[str]) -> Config:
+    """Return the settings of the first training with lower rates and fewer epochs, then changed by `settings`."""
     config = checkpoint.config
     raw = checkpoint.calibration.score_for(config.decoding.threshold)  # the new model is calibrated anew
     train = replace(
         config.train,
         epochs=EPOCHS,
         patience=PATIENCE,
-        rate=SLOWER * config.train.rate,
-        encoder_rate=SLOWER * config.train.encoder_rate,
+        rate=RATE_FACTOR * config.train.rate,
+        encoder_rate=RATE_FACTOR * config.train.encoder_rate,
         tune_thresholds=False,
         keep_epochs=False,
     )
-    gentler = replace(config, train=train, decoding=replace(config.decoding, threshold=raw))
-    return with_settings(gentler, settings, "--set")
+    fine_tuning = replace(config, train=train, decoding=replace(config.decoding, threshold=raw))
+    return with_settings(fine_tuning, settings, "--set")
 
 
 def _new_texts(documents: Iterable[Document], corrected: Part, dev: Part, notes: Notes) -> list[Document]:
-    """The documents to rehearse, without those that were corrected or that dev has."""
+    """Return the documents whose text is neither in the corrections nor in dev."""
     texts = {document.text for part in (corrected, dev) for document in part.documents}
-    kept = []
+    new = []
     for document in documents:
         if document.text in texts:
             notes.add("rehearsed document that is among the corrections or in dev, left out", document.id)
         else:
-            kept.append(document)
-    return kept
+            new.append(document)
+    return new
 
 
-def _check_rehearsed_types(old: Sequence[Document], corrected: Part) -> None:
-    """Old documents without annotations of a new type would teach that it does not exist."""
-    new = sorted(set(corrected.types) - {entity.type for document in old for entity in document.entities})
-    if old and new:
+def _check_rehearsed_types(rehearsed: Sequence[Document], corrected: Part) -> None:
+    """Raise UsageError if the corrections have types that no rehearsed document has.
+
+    Rehearsed documents without annotations of a new type would teach the model not to find it.
+    """
+    new = sorted(set(corrected.types) - {entity.type for document in rehearsed for entity in document.entities})
+    if rehearsed and new:
         raise UsageError(
             f"rehearsed documents: no entities of {', '.join(new)}, which the corrections have; rehearse documents "
             "with these types too, or none"
@@ -162,29 +165,29 @@ def _check_rehearsed_types(old: Sequence[Document], corrected: Part) -> None:
 
 
 def _sample(part: Part, sentences: int) -> Part:
-    """Some documents, drawn at random, with about so many sentences."""
+    """Return documents of a part, drawn at random, that have about this number of sentences."""
     counts: dict[str, int] = {}
     for sentence in part.sentences:
         counts[sentence.document_id] = counts.get(sentence.document_id, 0) + 1
     ids = [document.id for document in part.documents]
     Random(0).shuffle(ids)
-    kept: set[str] = set()
+    chosen: set[str] = set()
     for name in ids:
         if sentences <= 0:
             break
-        kept.add(name)
+        chosen.add(name)
         sentences -= counts.get(name, 0)
     return Part(
-        tuple(document for document in part.documents if document.id in kept),
-        tuple(sentence for sentence in part.sentences if sentence.document_id in kept),
+        tuple(document for document in part.documents if document.id in chosen),
+        tuple(sentence for sentence in part.sentences if sentence.document_id in chosen),
     )
 
 
-def _joined(one: Part, other: Part, *, types: tuple[str, ...]) -> Part:
-    """Both, which annotate all of the types."""
-    return Part((*one.documents, *other.documents), (*one.sentences, *other.sentences), types)
+def _joined(first: Part, second: Part, *, types: tuple[str, ...]) -> Part:
+    """Return one part with the documents of both, which annotates these types."""
+    return Part((*first.documents, *second.documents), (*first.sentences, *second.sentences), types)
 
 
 def _scores(model: Path, dev: Part, types: tuple[str, ...]) -> Evaluation:
-    found = predict_part(load(model), dev)
-    return evaluate_part(dev, AnnotatedPart(dev, types).only(found))
+    predictions = predict_part(load(model), dev)
+    return evaluate_part(dev, AnnotatedPart(dev, types).only(predictions))

@@ -24,7 +24,7 @@ from gridner.training.snapshot import State, Training, load_state, save_best, sa
 from gridner.training.step import train_step
 from gridner.training.unlabelled import Unlabelled
 
-WORTH_SAVING = 60.0  # seconds of training before a dev score
+WORTH_SAVING = 60.0  # seconds of training after which a snapshot is saved before scoring dev
 
 
 class Watcher(Protocol):
@@ -50,10 +50,10 @@ class Loop:
     model: Toe
     objective: Objective
     data: TrainingSet
-    unlabelled: Unlabelled | None  # sentences that teachers have answered
+    unlabelled: Unlabelled | None  # sentences with teachers' answers
     config: TrainConfig
     seed: int
-    identity: Mapping[str, Any]  # of the run; a snapshot with another identity is refused
+    identity: Mapping[str, Any]  # of the run; the loop refuses a snapshot with another identity
     folder: Path  # for the snapshots
     accelerator: Accelerator
     diagnose: Callable[[Toe], dict[str, float]]  # tunes the candidates on dev; returns columns of the log
@@ -78,7 +78,7 @@ class Loop:
         if self.accelerator.scaler is not None and state.scaler:
             self.accelerator.scaler.load_state_dict(state.scaler)
         steps = self.data.steps
-        self._check_same(state.epoch * steps + state.step)
+        self._check_same_step(state.epoch * steps + state.step)
         self.watcher.begin(state, steps)
         saved = began = time.monotonic()
         before = state.seconds
@@ -97,7 +97,7 @@ class Loop:
                 if self._stops or time.monotonic() - saved > 60 * self.config.snapshot_minutes:
                     self._save(state, training)
                     saved = time.monotonic()
-                    self._stop_if_asked()
+                    self._stop_if_requested()
             if time.monotonic() - saved > WORTH_SAVING:
                 self._save(state, training)
             self._score(state, self.model)
@@ -107,7 +107,7 @@ class Loop:
             saved = time.monotonic()
             self.watcher.epoch(state)
             self._agree(torch.zeros(()))
-            self._stop_if_asked()
+            self._stop_if_requested()
         return state
 
     def _finished(self, state: State) -> bool:
@@ -140,12 +140,12 @@ class Loop:
     def _stops(self) -> bool:
         return self.stop.wanted if self.accelerator.num_processes == 1 else self.stop.agreed
 
-    def _stop_if_asked(self) -> None:
+    def _stop_if_requested(self) -> None:
         if self._stops:
-            self.accelerator.wait_for_everyone()  # when one ends, a launcher ends all, and the first may be saving
+            self.accelerator.wait_for_everyone()  # a launcher ends all when one ends, and the first may be saving
             raise Stopped
 
-    def _check_same(self, steps: int) -> None:
+    def _check_same_step(self, steps: int) -> None:
         """Raise UsageError unless all processes start at the same step."""
         if self.accelerator.num_processes > 1:
             mine = torch.tensor([steps], device=self.accelerator.device)
@@ -173,7 +173,7 @@ class Loop:
                 score = scores.selection_score(self.config.best_by)
                 row |= scores.row()
             state.history.append(row | diagnosis)
-            if score > state.best or score == state.best == 0:  # while nothing is found, the last is the best
+            if score > state.best or score == state.best == 0:  # if no epoch finds anything, the last is the best
                 state.best, state.best_epoch = score, state.epoch + 1
                 save_best(self.folder, model, state.best_epoch)
         if self.accelerator.num_processes > 1:
