@@ -136,9 +136,9 @@ def damaged(path: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("cut off", "cut off, its last line is missing; copy it again"),
-        ("half a line", "cut off, its last line is missing; copy it again"),
-        ("another word", "damaged, its hash is not the one in its last line; copy it again"),
+        ("cut off", "truncated, its last line is missing; copy it again"),
+        ("half a line", "truncated, its last line is missing; copy it again"),
+        ("another word", "damaged, its hash differs from that in its last line; copy it again"),
         ("a sentence missing", "make the file again with gridner distill"),
         ("outside", "file.jsonl:2: a cell outside the grid; make the file again with gridner distill"),
         ("certain", "file.jsonl:2: a probability that is not between 0 and 1"),

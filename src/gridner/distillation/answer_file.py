@@ -2,11 +2,11 @@
 
 first line   {"format": …, "types": …, "tags": …, "groups": …, "least": …, "share": …, "text": …, "teachers": …}
 a sentence   {"words": ["Pain", "in", "arm"], "cells": [[0, 1, 0, 0.98], …]}   subject, object, label, probability
-             {}                                                                a sentence that was left out
-last line    {"sentences": 1234, "sha256": …, "notes": …}                      of all lines before
+             {}                                                                a sentence that gridner skipped
+last line    {"sentences": 1234, "sha256": …, "notes": …}                      hash of all lines before
 
-The first line says which text, teachers, types and tags the answers belong to. The last line shows that the file is
-whole. The file has the sentences themselves: treat it as you treat the text.
+The first line names the text, teachers, types and tags of the answers. The last line shows that the file is complete.
+The file contains the sentences themselves: protect it like the text.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from gridner.tagging.tags import TagScheme, TypeGroup
 
 FORMAT = "gridner answers 1"
 DIGITS = 4  # of a probability
-MOST = 1 - 10.0**-DIGITS  # of a probability: its log-odds must be finite
-LEFT_OUT = b"{}\n"
-TAIL = 2**16  # bytes at the end, in which the last line is looked for
+MOST_PROBABILITY = 1 - 10.0**-DIGITS  # so that log-odds are finite
+SKIPPED = b"{}\n"  # the line of a sentence without an answer
+TAIL_BYTES = 2**16  # at the end of the file, which contain the last line
 
 
 class Answer(NamedTuple):
-    """A sentence as words, and what the teachers say about it."""
+    """The words of a sentence, and the tag probabilities of the teachers."""
 
     words: tuple[str, ...]
     grid: SparseGrid
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 def header_of(
     scheme: TagScheme, *, least: float, share: float, text: Sequence[Mapping[str, Any]], teachers: Sequence[Any]
 ) -> dict[str, Any]:
-    """Return the first line of a file, as plain data."""
+    """Return the first line of an answer file as plain data."""
     groups = scheme.groups if len(scheme.groups) > 1 else ()
     return {
         "format": FORMAT,
@@ -53,14 +53,14 @@ def header_of(
         "groups": [{"name": group.name, "types": list(group.types)} for group in groups],
         "least": least,
         "share": share,
-        "text": [{key: one[key] for key in ("name", "bytes", "sha256")} for one in text],
+        "text": [{key: source[key] for key in ("name", "bytes", "sha256")} for source in text],
         "teachers": [{"name": name, "sha256": sha256} for name, sha256 in teachers],
     }
 
 
 def line_of(answer: Answer) -> bytes:
-    """Return the line of a sentence."""
-    probabilities = answer.grid.probabilities.clip(0, MOST).round(DIGITS).tolist()
+    """Return the line of an answer in the file."""
+    probabilities = answer.grid.probabilities.clip(0, MOST_PROBABILITY).round(DIGITS).tolist()
     cells = [[*cell, p] for cell, p in zip(answer.grid.cells.tolist(), probabilities, strict=True)]
     data = {"words": answer.words, "cells": cells}
     return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
@@ -68,7 +68,7 @@ def line_of(answer: Answer) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class AnswerInfo:
-    """The first and the last line of a file."""
+    """The first and the last line of an answer file."""
 
     path: Path
     header: Mapping[str, Any]
@@ -79,17 +79,17 @@ class AnswerInfo:
 
     @classmethod
     def read(cls, path: Path) -> AnswerInfo:
-        """Read what a file says about itself. One that is cut off is refused."""
+        """Read the first and the last line. Raise FormatError if the file is truncated."""
         with reading(path), open(path, "rb") as file:
             first = file.readline(MAX_BYTES)
-            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
-            last = file.read(TAIL)
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+            last = file.read(TAIL_BYTES)
         header = _json(first, f"{path}:1")
         if header.get("format") != FORMAT:
             raise FormatError(f"{path}: not a file of teachers' answers; make one with gridner distill")
         end = _json(last.removesuffix(b"\n").rpartition(b"\n")[2], f"{path}, last line") if last[-1:] == b"\n" else {}
         if not {"sentences", "sha256", "notes"} <= end.keys():
-            raise FormatError(f"{path}: cut off, its last line is missing; copy it again")
+            raise FormatError(f"{path}: truncated, its last line is missing; copy it again")
         try:
             groups = tuple(TypeGroup(group["name"], tuple(group["types"])) for group in header["groups"])
             scheme = TagScheme(tuple(header["types"]), header["tags"], groups)
@@ -99,23 +99,23 @@ class AnswerInfo:
 
 
 class AnswerFile:
-    """A whole file of answers. Only the places of its sentences are in memory, 8 bytes for each."""
+    """The answers in a file, read when needed. Only their positions in the file are in memory, 8 bytes each."""
 
     def __init__(self, info: AnswerInfo, *, wanted: Callable[[Answer, str], bool] = lambda *_: True) -> None:
-        """Check every line, and keep the places of those that are `wanted`, which is given a sentence and its place."""
+        """Check all lines, and index the answers for which `wanted(answer, "FILE:LINE")` is true."""
         self.info = info
         self._labels = len(info.scheme.labels)
-        self._places = array("q")
+        self._positions = array("q")
         digest = hashlib.sha256()
-        place = 0
+        position = 0
         for number, line in enumerate(self._lines()):
             where = f"{info.path}:{number + 1}"
             digest.update(line)
-            if number and line != LEFT_OUT and wanted(self._parsed(line, where), where):
-                self._places.append(place)
-            place += len(line)
+            if number and line != SKIPPED and wanted(self._parsed(line, where), where):
+                self._positions.append(position)
+            position += len(line)
         if digest.hexdigest() != info.sha256:
-            raise FormatError(f"{info.path}: damaged, its hash is not the one in its last line; copy it again")
+            raise FormatError(f"{info.path}: damaged, its hash differs from that in its last line; copy it again")
 
     def _lines(self) -> Iterator[bytes]:
         """Yield all lines but the last."""
@@ -126,11 +126,11 @@ class AnswerFile:
                 yield line
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._positions)
 
-    def __getitem__(self, number: int) -> Answer:
+    def __getitem__(self, index: int) -> Answer:
         with reading(self.info.path), open(self.info.path, "rb") as file:
-            file.seek(self._places[number])
+            file.seek(self._positions[index])
             return self._parsed(file.readline(MAX_BYTES), str(self.info.path))
 
     def _parsed(self, line: bytes, where: str) -> Answer:

@@ -1,4 +1,4 @@
-"""The cells of a grid of tag probabilities that matter, and the same tags under the names of another tag scheme."""
+"""Grids of tag probabilities without the cells near 0, and their translation into another tag scheme."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from gridner.tagging.tags import TagScheme
 
 MIRROR = {"NNW": "PNW", "PNW": "NNW", "HTW": "THW", "THW": "HTW"}
-TAG = 3  # letters of a tag's name, with which a label begins
+TAG_LETTERS = 3  # of the tag with which a label begins
 
 
 @dataclass(frozen=True, slots=True)
 class SparseGrid:
-    """Probabilities of some tags of a sentence; those of all others are 0."""
+    """The tag probabilities of a sentence that are not 0."""
 
-    words: int  # of the sentence
+    words: int  # n, the number of words of the sentence
     cells: NDArray[np.int64]  # [c, 3]: subject word, object word, label
     probabilities: NDArray[np.float64]  # [c]
 
     @classmethod
     def from_dense(cls, grid: NDArray[np.floating], *, least: float) -> SparseGrid:
-        """Keep the probabilities of a grid [n, n, labels] that are at least `least`."""
+        """Return the probabilities of a grid [n, n, labels] that are at least `least`."""
         cells = np.argwhere(grid >= least)
         return cls(len(grid), cells, grid[tuple(cells.T)].astype(np.float64))
 
@@ -36,33 +36,33 @@ class SparseGrid:
 
     @property
     def tagged_words(self) -> list[int]:
-        """The words of the cells, ascending."""
+        """The words that have a tag, ascending."""
         return [int(word) for word in np.unique(self.cells[:, :2])]
 
     def word_probabilities(self, known: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return how probable it is that a word is part of an entity [n, groups]: that of its most probable tag.
+        """Return the probability [n, groups] that a word is part of an entity: that of its most probable tag.
 
-        `known` [groups, labels] says which labels are of a group. Each word of a mention has a cell, with another word
-        or, if it is the only one, with itself.
+        `known` [groups, labels] is true for the labels of each group. Each word of a mention has a tag, with another
+        word or, in a mention of one word, with itself.
         """
-        found = np.zeros((self.words, len(known)))
+        result = np.zeros((self.words, len(known)))
         for group, labels in enumerate(known):
             own = labels[self.cells[:, 2]]
             for side in (0, 1):
-                np.maximum.at(found[:, group], self.cells[own, side], self.probabilities[own])
-        return found
+                np.maximum.at(result[:, group], self.cells[own, side], self.probabilities[own])
+        return result
 
 
 @dataclass(frozen=True, slots=True)
 class LabelMap:
-    """How the labels of one tag scheme become those of another: the label of the same name, or else its mirror.
+    """Translates labels of one tag scheme into those of another: the label of the same name, or else its mirror.
 
     NNW (i, j) and PNW (j, i) say the same, and so do HTW (i, j) and THW (j, i). So a teacher with two tags can teach a
     student with four, and the other way round.
     """
 
-    source: tuple[int, ...]  # for each label of the target, the label of the source
-    mirrored: tuple[bool, ...]  # whether that is in the cell with both words swapped
+    source: tuple[int, ...]  # per label of the target, the label of the source
+    mirrored: tuple[bool, ...]  # per label of the target, whether subject and object are swapped
 
     @classmethod
     def between(cls, source: TagScheme, target: TagScheme) -> LabelMap:
@@ -70,31 +70,31 @@ class LabelMap:
         numbers = {label: number for number, label in enumerate(source.labels)}
         mirrored = tuple(label not in numbers for label in target.labels)
         names = (
-            MIRROR[label[:TAG]] + label[TAG:] if swap else label
+            MIRROR[label[:TAG_LETTERS]] + label[TAG_LETTERS:] if swap else label
             for label, swap in zip(target.labels, mirrored, strict=True)
         )
         return cls(tuple(numbers[name] for name in names), mirrored)
 
     def dense(self, grid: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return a grid [n, n, labels of the source] with the labels of the target."""
-        there = grid[:, :, list(self.source)]
-        mirrored: NDArray[np.floating] = np.where(np.array(self.mirrored), there.swapaxes(0, 1), there)
-        return mirrored
+        """Return the grid [n, n, target labels] of a grid [n, n, source labels]."""
+        unmirrored = grid[:, :, list(self.source)]
+        result: NDArray[np.floating] = np.where(np.array(self.mirrored), unmirrored.swapaxes(0, 1), unmirrored)
+        return result
 
     def sparse(self, grid: SparseGrid) -> SparseGrid:
-        """Likewise for a sparse grid."""
+        """Return a sparse grid with the labels of the target."""
         cells, probabilities = [], []
         for label, (source, mirrored) in enumerate(zip(self.source, self.mirrored, strict=True)):
             own = grid.cells[:, 2] == source
-            some = grid.cells[own][:, [1, 0, 2] if mirrored else [0, 1, 2]]
-            some[:, 2] = label
-            cells.append(some)
+            own_cells = grid.cells[own][:, [1, 0, 2] if mirrored else [0, 1, 2]]
+            own_cells[:, 2] = label
+            cells.append(own_cells)
             probabilities.append(grid.probabilities[own])
         return SparseGrid(grid.words, np.concatenate(cells), np.concatenate(probabilities))
 
 
 def check_same_types(found: TagScheme, wanted: TagScheme, *, where: str, owner: str) -> str | None:
-    """Return what is wrong with a scheme that cannot teach another, or None."""
+    """Return an error message if the types or groups of two schemes differ, else None."""
     if set(found.types) != set(wanted.types):
         return f"{where}: types {_listed(found.types)}; expected {_listed(wanted.types)}, those of {owner}"
     if _groups(found) != _groups(wanted):

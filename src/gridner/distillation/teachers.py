@@ -23,18 +23,19 @@ ALL_TAGS = "NNW+PNW+HTW+THW"
 
 @dataclass(frozen=True, slots=True)
 class Teachers:
-    """Models that know the same types. Their networks alone are asked: neither gazetteers nor thresholds count."""
+    """Models with the same types. Only their networks are used: no gazetteers, no thresholds."""
 
     recognizers: Sequence[Recognizer]
-    fingerprints: Sequence[tuple[str, str]]  # name and hash of each
+    fingerprints: Sequence[tuple[str, str]]  # name and hash of each model
 
     @classmethod
     def load(cls, folders: Sequence[Path], *, threads: int | None = None) -> Teachers:
-        """Load models, on torch or exported."""
+        """Load models, on torch or exported. Raise UsageError if two are the same or their types differ."""
         fingerprints = [(folder.name, model_fingerprint(folder)) for folder in folders]
-        for number, one in enumerate(fingerprints):
-            if one[1] in (other for _, other in fingerprints[:number]):
-                raise UsageError(f"{folders[number]}: the same model twice; expected different teachers")
+        hashes = [sha256 for _, sha256 in fingerprints]
+        for index, folder in enumerate(folders):
+            if hashes[index] in hashes[:index]:
+                raise UsageError(f"{folder}: the same model twice; expected different teachers")
         recognizers = [load(folder, threads=threads) for folder in folders]
         for folder, recognizer in zip(folders, recognizers, strict=True):
             recognizer.lexicon = Lexicon()
@@ -50,36 +51,36 @@ class Teachers:
         return next((scheme for scheme in schemes if scheme.tags == ALL_TAGS), schemes[0])
 
     def answer(self, sentences: Sequence[Sentence], *, least: float) -> list[SparseGrid | None]:
-        """Return for each sentence the mean probabilities that are at least `least`.
+        """Return, per sentence, the mean probabilities that are at least `least`.
 
-        None stands for a sentence that is longer than a window of some teacher: a tag between two windows has no
+        A sentence that is longer than the window of a teacher gets None, because a tag across two windows has no
         probability.
         """
         labels = len(self.scheme.labels)
         most = min(recognizer.decoding.max_words for recognizer in self.recognizers)
-        asked = {number: sentence for number, sentence in enumerate(sentences) if len(sentence.words) <= most}
+        short = {index: sentence for index, sentence in enumerate(sentences) if len(sentence.words) <= most}
         sums: dict[int, NDArray[np.floating]] = {
-            number: np.zeros((len(sentence.words), len(sentence.words), labels)) for number, sentence in asked.items()
+            index: np.zeros((len(sentence.words), len(sentence.words), labels)) for index, sentence in short.items()
         }
         for recognizer in self.recognizers:
-            for number, words, grid in self._grids(recognizer, {number: asked[number] for number in sums}):
+            for index, words, grid in self._grids(recognizer, {index: short[index] for index in sums}):
                 if grid is None:
-                    sums.pop(number, None)
-                elif number in sums:
-                    sums[number][np.ix_(words, words)] += grid / len(self.recognizers)
-        found = {number: SparseGrid.from_dense(total, least=least) for number, total in sums.items()}
-        return [found.get(number) for number in range(len(sentences))]
+                    sums.pop(index, None)
+                elif index in sums:
+                    sums[index][np.ix_(words, words)] += grid / len(self.recognizers)
+        answers = {index: SparseGrid.from_dense(total, least=least) for index, total in sums.items()}
+        return [answers.get(index) for index in range(len(sentences))]
 
     def _grids(
         self, recognizer: Recognizer, sentences: Mapping[int, Sentence]
     ) -> Iterator[tuple[int, tuple[int, ...], NDArray[np.floating] | None]]:
-        """Yield a sentence's number, its candidate words and the probabilities [m, m, labels] of a teacher.
+        """Yield the index, the m candidate words and the probabilities [m, m, labels] of each sentence.
 
-        None instead of probabilities: the sentence has several windows.
+        If the sentence has several windows, None stands for the probabilities.
         """
-        same = LabelMap.between(recognizer.scheme, self.scheme)
-        numbers = list(sentences)
+        label_map = LabelMap.between(recognizer.scheme, self.scheme)
+        indices = list(sentences)
         for window in recognizer.score_windows(list(sentences.values())):
-            number = numbers[window.sentence]
-            whole = len(window.words) == len(sentences[number].words)
-            yield number, window.candidates, same.dense(window.tags) if whole else None
+            index = indices[window.sentence]
+            whole = len(window.words) == len(sentences[index].words)
+            yield index, window.candidates, label_map.dense(window.tags) if whole else None
