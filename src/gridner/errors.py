@@ -65,9 +65,9 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
-def first_line(error: BaseException, *, most: int = 160) -> str:
-    """Return the first line of what an error says, of at most `most` characters; its class if it says nothing."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:most]
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, at most 160 characters; the name of its class if it has none."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:160]
 
 
 class Notes:

@@ -155,7 +155,7 @@ def test_pre_annotation_writes_into_files_in_upper_case(exported: Path, tmp_path
 def test_only_one_process_pre_annotates_a_folder(exported: Path, corpus: Path) -> None:
     with only_process(corpus, "in use"):
         said = refused("--input", corpus, "--pre-annotate", "--model", exported)
-    assert "another process adds to it" in said
+    assert "another process is adding to it" in said
 
 
 def test_files_of_the_same_name_have_ids_of_their_own(exported: Path, tmp_path: Path) -> None:

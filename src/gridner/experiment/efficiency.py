@@ -159,18 +159,13 @@ class Speed:
     ratios: Sequence[float]
 
     @property
-    def speed(self) -> float:
-        """Return the median speed."""
-        return median(self.speeds)
-
-    @property
     def ratio(self) -> float:
         """Return the median ratio."""
         return median(self.ratios)
 
 
 def measure(
-    contenders: Mapping[str, Contender], *, work: Sequence[str] = tuple(WORK), repeats: int, say: Callable[[str], None]
+    contenders: Mapping[str, Contender], *, repeats: int, say: Callable[[str], None]
 ) -> dict[tuple[str, str], Speed]:
     """Return the speed of each system in each kind of work, over `repeats` turns after one to warm up.
 
@@ -181,7 +176,7 @@ def measure(
     for turn in range(repeats + 1):
         left = (time.monotonic() - began) / max(turn, 1) * (repeats + 1 - turn)
         say(f"turn {turn} of {repeats}, {duration(left)} left" if turn else "a turn to warm up")
-        for kind, (name, contender) in product(work, contenders.items()):
+        for kind, (name, contender) in product(WORK, contenders.items()):
             elapsed = seconds_of(partial(WORK[kind], contender))
             if turn:
                 seconds.setdefault((name, kind), []).append(elapsed)

@@ -50,7 +50,6 @@ def scores(
     parts: Sequence[str],
     *,
     published: Mapping[str, tuple[Triple, Triple]] | None = None,
-    notes: Sequence[str] = (),
 ) -> Table:
     """Return a table of the scores of systems, and below them those of the paper on dev and test, if `published`."""
     columns = ["", "runs", *(name for part in parts for name in score_columns(part))]
@@ -63,7 +62,7 @@ def scores(
         for part in parts:
             row += [*triples[part == "test"], None]
         rows.append(row)
-    return Table(title, columns, rows, notes)
+    return Table(title, columns, rows)
 
 
 def significance(systems: Sequence[System], parts: Sequence[str]) -> list[Table]:

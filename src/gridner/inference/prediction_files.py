@@ -115,7 +115,7 @@ def add_to_brat_folder(
     `predict` yields each document of the folder as it was read and with the predicted entities.
     """
     entities = documents = 0
-    with only_process(folder, f"{folder}: another process adds to it, expected one at a time"):
+    with only_process(folder, f"{folder}: another process is adding to it; try again when it has finished"):
         ann_files = files_under(folder, (".ann",), Source(folder, lenient=True))
         for before, predicted in predict():
             ann_file = ann_files.get(before.id, folder / f"{before.id}.ann")

@@ -9,6 +9,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 
 PROBE_WORDS = ("pain", "Pain-free", "(p53)", "2.5")
+TINY_VOCABULARY = 4000  # pieces of a tokenizer trained on a corpus, if its alphabet leaves room
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
@@ -70,7 +71,7 @@ def _steps(step: dict[str, Any] | None) -> Iterator[dict[str, Any]]:
             yield from _steps(inner)
 
 
-def tiny_tokenizer(sentences: Iterable[Sequence[str]], *, size: int = 4000) -> Tokenizer:
+def tiny_tokenizer(sentences: Iterable[Sequence[str]]) -> Tokenizer:
     """Return a WordPiece tokenizer trained on the words of sentences. Their order does not change it."""
     normalizer, splitter = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
     texts = [" ".join(words) for words in sentences]
@@ -78,7 +79,7 @@ def tiny_tokenizer(sentences: Iterable[Sequence[str]], *, size: int = 4000) -> T
     # Without a given alphabet the trainer numbers "##a" in the order of a hash table, and the numbers break ties.
     alphabet = [*SPECIAL, *letters, *(f"##{letter}" for letter in letters)]
     trainer = trainers.WordPieceTrainer(
-        vocab_size=max(size, len(alphabet)), min_frequency=2, special_tokens=alphabet, show_progress=False
+        vocab_size=max(TINY_VOCABULARY, len(alphabet)), min_frequency=2, special_tokens=alphabet, show_progress=False
     )
     draft = Tokenizer(models.WordPiece({}, unk_token="[UNK]"))  # noqa: S106
     draft.normalizer, draft.pre_tokenizer = normalizer, splitter

@@ -24,6 +24,7 @@ from gridner.text.sentences import Mention
 Candidate = tuple[float, tuple[int, ...], int]  # score, words, type
 Link = tuple[int, int, float]  # a word, the next one of a mention, score
 End = tuple[int, int, int, float]  # head, tail, type, score
+PATHS_PER_CELL, MENTIONS_PER_SENTENCE = 8, 1000  # caps
 SPARSE = 250  # links × tails / words up to which `_walk` is faster than `_sweep` (benchmarks/decode.py)
 
 
@@ -42,8 +43,8 @@ def decode(
     *,
     group_types: Sequence[Sequence[int]] | None = None,
     threshold: float = 0.5,
-    k: int = 8,
-    limit: int = 1000,
+    k: int = PATHS_PER_CELL,
+    limit: int = MENTIONS_PER_SENTENCE,
 ) -> Decoded:
     """Return the mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all.
 
@@ -64,11 +65,9 @@ def decode(
     return _decoded(paths, types)
 
 
-def decode_sparse(
-    links: Iterable[Link], ends: Iterable[End], types: Sequence[str], *, k: int = 8, limit: int = 1000
-) -> Decoded:
+def decode_sparse(links: Iterable[Link], ends: Iterable[End], types: Sequence[str]) -> Decoded:
     """Decode lists of the relations that hold, for sentences whose grid would not fit into memory."""
-    return _decoded(_walk(list(links), list(ends), k, limit), types)
+    return _decoded(_walk(list(links), list(ends), PATHS_PER_CELL, MENTIONS_PER_SENTENCE), types)
 
 
 def _listed(cells: tuple[NDArray[np.intp], ...], scores: NDArray[np.floating]) -> Iterator[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from gridner.documents import Document, Entity, Fragment
 from gridner.view.cells import cells
 from gridner.view.draw import blocks, colour_of, label_of
 
-MOST = 200  # sentences that a notebook shows
+MOST_SENTENCES = 200  # that a notebook shows
 
 
 @cache
@@ -21,7 +21,7 @@ def asset(name: str) -> str:
     return (files("gridner.view") / "assets" / name).read_text(encoding="utf-8")
 
 
-def document_html(document: Document, *, most: int = MOST) -> str:
+def document_html(document: Document) -> str:
     """Return a document for a notebook: its sentences with entities, and how many are not shown.
 
     Without any entity, it shows its sentences as they are.
@@ -31,7 +31,7 @@ def document_html(document: Document, *, most: int = MOST) -> str:
     for span, entities in blocks(document):
         if not entities and document.entities:
             empty += 1
-        elif len(drawn) == most:
+        elif len(drawn) == MOST_SENTENCES:
             more += 1
         else:
             drawn.append(block_html(document.text, span, entities))
