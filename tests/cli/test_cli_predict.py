@@ -177,10 +177,11 @@ def test_an_id_that_comes_twice_is_found_before_any_work(tmp_path: Path) -> None
         (tmp_path / name).mkdir()
         (tmp_path / name / "note.txt").write_text("Pain.")
     no_model, out = tmp_path / "no-model", tmp_path / "out.jsonl"  # the model would be read before any work
+    no_model.mkdir()
     for inputs in (["a.jsonl", "b.jsonl"], ["a", "b"], ["a/note.txt", "a/note.txt"]):
         said = refused(*(tmp_path / name for name in inputs), "--model", no_model, "--output", out)
         assert "in the input twice, expected each id once" in said
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.jsonl", "b", "b.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.jsonl", "b", "b.jsonl", "no-model"]
 
 
 def test_an_id_that_comes_twice_is_not_printed_twice(exported: Path, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_model_is_suited_to_a_corpus(model: Path, corpus: Path, tmp_path: Path
         again = gridner("tune", "--model", tmp_path / "new", "--dev", corpus, "--output", tmp_path / "again", "--force")
         assert again.returncode == 0, again.stderr
     assert read_checkpoint(tmp_path / "again")[0].config == new.config  # where it started from does not matter
-    assert (tmp_path / "again" / "README.md").read_text().count("gridner tune") == 2
+    assert (tmp_path / "again" / "README.md").read_text().count("gridner tune --model") == 2
 
 
 def test_names_are_added_or_left_out(model: Path, corpus: Path, tmp_path: Path) -> None:
