@@ -38,8 +38,8 @@ def refused(
     [
         (b"pain\0fever\n" * 100, "text.txt: byte 4 is 0x00; expected text, this is a binary file"),
         (b"pain \xff\xfe fever\n" * 100, "text.txt: near byte 5: 0xff is not UTF-8; convert the text to UTF-8"),
-        (b"", "text.txt: no text in it; expected at least a sentence"),
-        (b" \n\t\n\n" * 100, "text.txt: no text in it; expected at least a sentence"),
+        (b"", "text.txt: no text; expected at least a sentence"),
+        (b" \n\t\n\n" * 100, "text.txt: no text; expected at least a sentence"),
         (b"pain " * 10_000, "text.txt: 10,000 pieces, but only 1 different; expected running text"),
     ],
 )

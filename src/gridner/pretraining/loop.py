@@ -25,7 +25,7 @@ from gridner.training.interruption import Stop, Stopped
 from gridner.training.snapshot import State, Training, load_state, save_state
 
 BETAS, EPSILON, DECAY, CLIP = (0.9, 0.98), 1e-6, 0.01, 1.0
-TIMED = 3  # steps that tell how many fit into a limit of time, after one that warms up
+TIMED_STEPS = 3  # steps, after a warm-up step, that are timed to find how many fit into --minutes
 
 
 class Watcher(Protocol):
@@ -46,7 +46,7 @@ class Watcher(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Loop:
-    """A network, its text and settings."""
+    """A network, its text and its settings."""
 
     network: MaskedModel
     rows: Rows
@@ -102,23 +102,23 @@ class Loop:
         return state
 
     def _planned(self, network: torch.nn.Module) -> int:
-        """Return the number of steps: as set, by epochs, or as many as fit into the given minutes."""
+        """Return the number of steps: as set, from the epochs, or as many as fit into the minutes."""
         settings = self.settings
         if settings.steps is not None:
             return settings.steps
         if settings.epochs is not None:
             return max(1, math.ceil(settings.epochs * self.order.epoch / settings.batch))
-        for number in range(1 + TIMED):
+        for number in range(1 + TIMED_STEPS):
             if number == 1:
                 began = time.monotonic()
             self._gradients(network, number)
             network.zero_grad()
-        each = (time.monotonic() - began) / TIMED
-        planned = max(1, int(60 * (settings.minutes or 0.0) / each))
+        seconds_per_step = (time.monotonic() - began) / TIMED_STEPS
+        planned = max(1, int(60 * (settings.minutes or 0.0) / seconds_per_step))
         return int(self._sum(torch.tensor(float(planned))) / self.accelerator.num_processes)
 
     def _batch(self, step: int) -> Masked:
-        """Return the batch of a step. It depends on the seed and the number of the step alone."""
+        """Return the batch of a step. It depends only on the seed and the number of the step."""
         size = self.settings.batch
         chosen = self.order.rows(np.arange(step * size, (step + 1) * size))
         return self._masked(chosen, (self.settings.seed, 1, step))
@@ -128,7 +128,10 @@ class Loop:
         return self.masking(pieces, starts, np.random.default_rng(list(key)))
 
     def _gradients(self, network: torch.nn.Module, step: int) -> tuple[torch.Tensor, int]:
-        """Add up the gradients of the mean loss over all hidden pieces of a step, however it is split."""
+        """Accumulate the gradients of the mean loss over all hidden pieces of a step.
+
+        Return the loss summed over the pieces of this process, and the number of hidden pieces of all processes.
+        """
         accelerator, settings = self.accelerator, self.settings
         torch.manual_seed((settings.seed * 1_000_003 + step) * 1_009 + accelerator.process_index)
         batch = self._batch(step)
@@ -170,20 +173,18 @@ class Loop:
         return value, hidden
 
     def _look(self, state: State) -> None:
-        """Measure the perplexity of the held-out text, each time with the same words hidden."""
+        """Append the perplexity of the held-out text to the history. The hidden words are always the same."""
         held = np.concatenate([group.held_rows() for group in self.order.groups])
         starts = [int(source["first row"]) for source in self.rows.about["sources"]]
         owners = np.searchsorted(starts, held, side="right") - 1
         sums = np.zeros((len(starts), 2))
-        network = (
-            self.network.eval()
-        )  # without the wrapper of several processes, which have different numbers of batches
+        network = self.network.eval()  # not the distributed one: processes have different numbers of batches
         processes, size = self.accelerator.num_processes, self.settings.micro_batch
         with torch.no_grad():
             for place in range(self.accelerator.process_index * size, len(held), processes * size):
-                some = held[place : place + size]
-                batch = self._masked(some, (0, 0, place))
-                losses = self._losses(network, batch, np.arange(len(some))).double().cpu().numpy()
+                rows = held[place : place + size]
+                batch = self._masked(rows, (0, 0, place))
+                losses = self._losses(network, batch, np.arange(len(rows))).double().cpu().numpy()
                 of_source = owners[place : place + size][batch.places // batch.pieces.shape[1]]
                 np.add.at(sums, of_source, np.stack((losses, np.ones_like(losses)), axis=1))
         if processes > 1:
@@ -205,7 +206,7 @@ class Loop:
         state.loss, state.cells = 0.0, 0
 
     def _sum(self, value: torch.Tensor) -> float:
-        """Return the sum over all processes, and agree whether to stop."""
+        """Return the sum over all processes, and agree with them whether to stop."""
         if self.accelerator.num_processes == 1:
             return float(value)
         value = value.to(self.accelerator.device)
@@ -224,14 +225,14 @@ class Loop:
         groups = []
         for of_head in (False, True):
             for matrices in (True, False):
-                some = [
+                parameters = [
                     parameter
                     for parameter in self.network.parameters()
                     if (parameter in head) == of_head and (parameter.ndim > 1) == matrices
                 ]
                 rate = self.settings.rate * (self.settings.head_rate if of_head and self.fresh_head else 1.0)
-                if some:
-                    groups.append({"params": some, "peak": rate, "weight_decay": DECAY * matrices})
+                if parameters:
+                    groups.append({"params": parameters, "peak": rate, "weight_decay": DECAY * matrices})
         fused = self.accelerator.device.type in ("cpu", "cuda")
         return torch.optim.AdamW(groups, lr=0.0, betas=BETAS, eps=EPSILON, fused=fused)
 

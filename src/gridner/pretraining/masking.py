@@ -1,4 +1,4 @@
-"""Whole-word masking, drawn anew for every step."""
+"""Whole-word masking, drawn again for each step."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-REPLACED, RANDOM = 0.8, 0.1  # shares of the chosen words: by the mask, by random pieces; the rest stay as they are
+MASKED_SHARE, RANDOM_SHARE = 0.8, 0.1  # of the hidden words become the mask, or random pieces; the others stay
 
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """A batch in which some words are hidden, with the hidden pieces as targets."""
+    """A batch with hidden words, and the hidden pieces as targets."""
 
     pieces: NDArray[np.int64]  # [B, p]
-    places: NDArray[np.int64]  # [m], of the hidden pieces in the flattened batch
+    places: NDArray[np.int64]  # [m], positions of the hidden pieces in the flattened batch
     targets: NDArray[np.int64]  # [m]
 
 
@@ -24,18 +24,18 @@ class Masked:
 class Masking:
     """Hides whole words of a batch."""
 
-    share: float  # of the words
-    mask: int  # the piece that stands for a hidden one
-    special: NDArray[np.bool_]  # [vocabulary], pieces that are neither hidden nor put in at random
+    share: float  # of the words that are hidden
+    mask: int  # the mask piece
+    special: NDArray[np.bool_]  # [vocabulary], pieces that are never hidden and never replace others
 
     def __call__(self, pieces: NDArray[np.int64], starts: NDArray[np.bool_], random: np.random.Generator) -> Masked:
-        """Hide words of a batch [B, p]; `starts` is true at the first piece of each word.
+        """Return a batch [B, p] with hidden words; `starts` [B, p] is true at the first piece of each word.
 
         All pieces of a word are treated alike, and at least one word is hidden.
         """
-        flat, begins = pieces.ravel(), starts.ravel().copy()
-        begins[:: pieces.shape[1]] = True
-        words = np.cumsum(begins) - 1
+        flat, flat_starts = pieces.ravel(), starts.ravel().copy()
+        flat_starts[:: pieces.shape[1]] = True
+        words = np.cumsum(flat_starts) - 1  # of each piece
         ordinary = ~self.special[flat]
         draws = random.random((2, int(words[-1]) + 1))
         chosen = (draws[0][words] < self.share) & ordinary
@@ -45,9 +45,9 @@ class Masking:
         places = np.flatnonzero(chosen)
         action = draws[1][words[places]]
         shown = flat.copy()
-        shown[places[action < REPLACED]] = self.mask
-        anything = places[(action >= REPLACED) & (action < REPLACED + RANDOM)]
-        shown[anything] = random.choice(np.flatnonzero(~self.special), size=len(anything))
+        shown[places[action < MASKED_SHARE]] = self.mask
+        randomized = places[(action >= MASKED_SHARE) & (action < MASKED_SHARE + RANDOM_SHARE)]
+        shown[randomized] = random.choice(np.flatnonzero(~self.special), size=len(randomized))
         return Masked(shown.reshape(pieces.shape), places, flat[places])
 
 

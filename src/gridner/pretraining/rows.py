@@ -1,4 +1,4 @@
-"""Text as rows of pieces of one length, in a file that is mapped into memory: no padding, nothing cut off."""
+"""Text as rows of pieces, all of one length, in a memory-mapped file: no padding, no lost text."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from gridner.inference.word_pieces import PieceTokenizer
 from gridner.pretraining.text import Source, lines_of
 
 ROWS, ABOUT = "rows.bin", "rows.json"
-LINES = 1000  # that are cut at once
-FEWEST = 20  # different pieces that running text has
+LINES = 1000  # per call of the tokenizer
+FEWEST_PIECES = 20  # different ones in running text
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands before and after the pieces of a row, and between two lines."""
+    """The special pieces before and after a row. The first one after it also separates lines."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
 
     @property
     def size(self) -> int:
-        """How many pieces of a row it takes."""
+        """The number of special pieces per row."""
         return len(self.before) + len(self.after)
 
 
 def frame_of(tokenizer: Tokenizer) -> Frame:
-    """The special pieces that a tokenizer puts around a sentence."""
+    """Return the special pieces that a tokenizer puts around a sentence."""
     empty = PieceTokenizer(tokenizer, max_pieces=512).encode([["the"]])[0]
     return Frame(empty.before, empty.after)
 
 
 class Rows:
-    """The rows of a text. Each has `width` pieces, without the frame; the highest bit marks a piece inside a word.
+    """The rows of a text. Each has `width` pieces without the frame; the highest bit marks a piece inside a word.
 
-    Lines follow one another with the separator between them, across the ends of rows. The last row of a group is
-    filled from the group's beginning.
+    Lines follow each other, with a separator between them, across the ends of rows. The beginning of a group fills its
+    last row.
     """
 
     def __init__(self, folder: Path, about: Mapping[str, Any]) -> None:
@@ -57,13 +57,13 @@ class Rows:
         try:
             self.data = np.memmap(folder / ROWS, dtype=self.kind, mode="r", shape=shape)
         except (OSError, ValueError) as error:
-            raise FormatError(f"{folder / ROWS}: {error}; delete it to have it made again") from None
+            raise FormatError(f"{folder / ROWS}: {error}; delete it, and gridner writes it again") from None
 
     def __len__(self) -> int:
         return len(self.data)
 
     def batch(self, rows: NDArray[np.int64], frame: Frame) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Pieces [B, p] with the frame around them, and where words start."""
+        """Return the pieces [B, p] of rows with their frame, and a mask [B, p] of the first pieces of words."""
         data = np.asarray(self.data[rows])
         size, begin = len(rows), len(frame.before)
         pieces = np.empty((size, self.width + frame.size), dtype=np.int64)
@@ -77,12 +77,12 @@ class Rows:
 
     @property
     def groups(self) -> list[tuple[int, float]]:
-        """Rows and weight of each group of sources."""
+        """The number of rows and the weight of each group of sources."""
         return [(int(rows), float(weight)) for rows, weight in self.about["groups"]]
 
 
 def inside_bit(kind: np.dtype[Any]) -> Any:
-    """The highest bit of a piece, which marks one inside a word."""
+    """Return the highest bit of a piece, which marks pieces inside a word."""
     return kind.type(1 << (8 * kind.itemsize - 1))
 
 
@@ -95,7 +95,7 @@ def made_rows(
     identity: Mapping[str, Any],
     notes: Notes,
 ) -> Rows:
-    """The rows in a folder; they are made first if there are none of this identity."""
+    """Return the rows in a folder. Write them first if it has none with this identity."""
     about_path = folder / ABOUT
     if about_path.is_file():
         about = json.loads(about_path.read_text(encoding="utf-8"))
@@ -129,21 +129,21 @@ def _write(
     words = 0
     counts = np.zeros(vocabulary, dtype=np.int64)
     groups: list[tuple[int, float]] = []
-    of_sources: list[dict[str, Any]] = []
+    source_facts: list[dict[str, Any]] = []
     first = 0
     for weight in dict.fromkeys(source.weight for source in sources):
-        writer = _Group(file, width, kind)
+        writer = _GroupWriter(file, width, kind)
         for source in (source for source in sources if source.weight == weight):
             begin, before, lines = writer.rows, writer.pieces, 0
-            for some in pieces_of(source, pieces, notes):
-                lines += len(some)
-                joined = np.concatenate(some)
+            for lines_pieces in pieces_of(source, pieces, notes):
+                lines += len(lines_pieces)
+                joined = np.concatenate(lines_pieces)
                 counts += np.bincount(joined & ~writer.bit, minlength=vocabulary)
-                words += int(((joined & writer.bit) == 0).sum()) - len(some)
+                words += int(((joined & writer.bit) == 0).sum()) - len(lines_pieces)
                 writer.add(joined)
             if not lines:
-                raise FormatError(f"{source.path}: no text in it; expected at least a sentence")
-            of_sources.append(
+                raise FormatError(f"{source.path}: no text; expected at least a sentence")
+            source_facts.append(
                 {"lines": lines, "pieces": writer.pieces - before, "first row": first + begin, "weight": weight}
             )
         writer.close()
@@ -151,7 +151,7 @@ def _write(
         first += writer.rows
     counts[list(frame.after)] = 0
     different = int((counts > 0).sum())
-    if different < FEWEST:
+    if different < FEWEST_PIECES:
         raise UsageError(
             f"{sources[0].path}: {counts.sum():,} pieces, but only {different} different; expected running text"
         )
@@ -160,7 +160,7 @@ def _write(
         "dtype": kind.name,
         "rows": first,
         "groups": groups,
-        "sources": of_sources,
+        "sources": source_facts,
         "pieces": int(counts.sum()),
         "words": words,
         "unknown": int(counts[pieces.unknown]),
@@ -177,54 +177,57 @@ def _kind(vocabulary: int) -> np.dtype[Any]:
 
 
 def pieces_of(source: Source, pieces: PieceTokenizer, notes: Notes) -> Iterator[list[NDArray[Any]]]:
-    """The pieces of some lines after another: each with the mark of those inside a word, and a separator at the end."""
+    """Yield the pieces of up to LINES lines at a time.
+
+    Each line is an array that ends with a separator; the highest bit marks pieces inside a word.
+    """
     frame, kind = frame_of(pieces.tokenizer), _kind(_vocabulary(pieces))
     bit = inside_bit(kind)
     lines = lines_of(source, notes)
-    while some := list(islice(lines, LINES)):
-        found = []
-        for encoding in pieces.tokenizer.encode_batch(some, add_special_tokens=False):
+    while texts := list(islice(lines, LINES)):
+        encoded = []
+        for encoding in pieces.tokenizer.encode_batch(texts, add_special_tokens=False):
             words = np.array(encoding.word_ids, dtype=np.float64)  # None becomes nan, which equals nothing
             ids = np.array([*encoding.ids, *frame.after[:1]], dtype=kind)
             ids[1 : len(words)] |= (words[1:] == words[:-1]).astype(kind) * bit
             if len(words):
-                found.append(ids)
-        if found:
-            yield found
+                encoded.append(ids)
+        if encoded:
+            yield encoded
 
 
-class _Group:
+class _GroupWriter:
     """Writes the rows of the sources of one weight."""
 
     def __init__(self, file: IO[bytes], width: int, kind: np.dtype[Any]) -> None:
         self.file = file
         self.width = width
         self.bit = inside_bit(kind)
-        self.waiting: list[NDArray[Any]] = []
-        self.waits = 0
-        self.head: NDArray[Any] = np.empty(0, dtype=kind)  # the beginning, which fills the last row
+        self.buffer: list[NDArray[Any]] = []
+        self.buffered = 0  # pieces in the buffer
+        self.head: NDArray[Any] = np.empty(0, dtype=kind)  # the first pieces, which fill the last row
         self.pieces = 0
 
     @property
     def rows(self) -> int:
-        """Rows so far; the last one is not full yet."""
+        """The number of rows so far. The last may be incomplete."""
         return -(-self.pieces // self.width)
 
-    def add(self, some: NDArray[Any]) -> None:
-        """Take pieces, and write once a block of rows is full."""
-        self.pieces += len(some)
-        self.waits += len(some)
-        self.waiting.append(some)
+    def add(self, pieces: NDArray[Any]) -> None:
+        """Add pieces, and write the full rows if there are many."""
+        self.pieces += len(pieces)
+        self.buffered += len(pieces)
+        self.buffer.append(pieces)
         if len(self.head) < self.width:
-            self.head = np.concatenate((self.head, some))[: self.width]
-        if self.waits >= 1000 * self.width:
-            whole = np.concatenate(self.waiting)
-            full = len(whole) // self.width * self.width
-            self.file.write(whole[:full].tobytes())
-            self.waiting, self.waits = [whole[full:]], len(whole) - full
+            self.head = np.concatenate((self.head, pieces))[: self.width]
+        if self.buffered >= 1000 * self.width:
+            joined = np.concatenate(self.buffer)
+            full = len(joined) // self.width * self.width
+            self.file.write(joined[:full].tobytes())
+            self.buffer, self.buffered = [joined[full:]], len(joined) - full
 
     def close(self) -> None:
-        """Write what is left."""
-        whole = np.concatenate(self.waiting)
-        lacking = -len(whole) % self.width
-        self.file.write(np.concatenate((whole, np.resize(self.head, lacking))).tobytes())
+        """Write the remaining rows."""
+        joined = np.concatenate(self.buffer)
+        missing = -len(joined) % self.width
+        self.file.write(np.concatenate((joined, np.resize(self.head, missing))).tobytes())

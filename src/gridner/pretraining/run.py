@@ -1,4 +1,4 @@
-"""One pretraining, from text to a folder with an encoder."""
+"""Run one pretraining, from text to a folder with an encoder."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from gridner.training.run_folder import SNAPSHOT, SPARE, lock_folder, prepare_fo
 from gridner.training.snapshot import STATE, State, differences
 
 ABOUT = "pretraining.json"
-FREE = ("snapshot_minutes",)  # settings that a resumed run may change
+CHANGEABLE = ("snapshot_minutes",)  # settings that a resumed run may change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PretrainingTask:
-    """What is to be pretrained: an encoder, text, and where the result goes."""
+    """What to pretrain: an encoder, text, settings, and the folder of the result."""
 
     encoder: str
     sources: Sequence[Source]
@@ -56,19 +56,19 @@ class PretrainingTask:
 def pretrain(
     task: PretrainingTask, *, resume: bool = False, watcher: Watcher | None = None, notes: Notes | None = None
 ) -> Mapping[str, Any]:
-    """Pretrain an encoder and write it to `task.output`. What its card says is returned, as plain data."""
+    """Pretrain an encoder and write it to `task.output`. Return the facts of its card as plain data."""
     notes = Notes() if notes is None else notes
     texts = [fingerprint(source) for source in task.sources]
     identity = _identity(task, texts)
-    if (done := _finished(task.output, identity, resume=resume)) is not None:
+    if (facts := _finished(task.output, identity, resume=resume)) is not None:
         shutil.rmtree(task.output / SNAPSHOT, ignore_errors=True)
-        return done
+        return facts
     device = device_of(task.device)
     try:
         with lock_folder(task.output) if is_first_process() else nullcontext(), flush_denormals(device):
             return _pretrain(task, device, texts, identity, resume=resume, watcher=watcher, notes=notes)
     except (FormatError, UsageError):
-        _forget_unstarted(task.output)
+        _remove_unstarted(task.output)
         raise
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError | torch.OutOfMemoryError) or "can't allocate memory" in str(error):
@@ -97,9 +97,9 @@ def _pretrain(
             f"--length {settings.length}; expected at most {start.pieces.max_pieces}, which {task.encoder} takes"
         )
     folder = task.output / SNAPSHOT
-    made = {"sources": identity["sources"], "encoder": identity["encoder"], "length": settings.length}
+    text_identity = {"sources": identity["sources"], "encoder": identity["encoder"], "length": settings.length}
     if settings.new_pieces:
-        made["new pieces"] = settings.new_pieces
+        text_identity["new pieces"] = settings.new_pieces
     if accelerator.is_main_process:
         parameters = sum(parameter.numel() for parameter in start.network.parameters())
         size = sum(int(text["bytes"]) for text in texts)
@@ -107,11 +107,13 @@ def _pretrain(
     if settings.new_pieces:
         with accelerator.main_process_first():
             words = chosen_pieces(
-                folder, task.sources, start.pieces, wanted=settings.new_pieces, identity=made, notes=notes
+                folder, task.sources, start.pieces, wanted=settings.new_pieces, identity=text_identity, notes=notes
             )
         start = with_pieces(start, words)
     with accelerator.main_process_first():
-        rows = made_rows(folder, task.sources, start.pieces, length=settings.length, identity=made, notes=notes)
+        rows = made_rows(
+            folder, task.sources, start.pieces, length=settings.length, identity=text_identity, notes=notes
+        )
     groups = groups_of(rows.groups, share=settings.held_out, most=settings.most_held_out)
     if not any(group.held for group in groups) or not all(group.size for group in groups):
         raise UsageError(
@@ -140,7 +142,7 @@ def _pretrain(
         state = loop.run(resume=resume)
     facts: dict[str, Any] = {}
     if accelerator.is_main_process:
-        about = [{**text, **found} for text, found in zip(texts, _by_source(task.sources, rows.about), strict=True)]
+        counts = _counts_by_source(task.sources, rows.about)
         facts = {
             "identity": identity,
             "command": task.command,
@@ -153,7 +155,7 @@ def _pretrain(
             "seconds": round(state.seconds, 1),
             "device": str(accelerator.device),
             "processes": accelerator.num_processes,
-            "sources": about,
+            "sources": [{**text, **count} for text, count in zip(texts, counts, strict=True)],
             "pieces": rows.about["pieces"],
             "words": rows.about["words"],
             "unknown": rows.about["unknown"],
@@ -171,53 +173,53 @@ def _pretrain(
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Keeps the CSV log up to date and passes on what happens; with neither it is silent."""
+    """Writes the CSV log and calls another watcher. Both are optional."""
 
     path: Path | None = None
-    then: Watcher | None = None
+    next: Watcher | None = None
 
     def begin(self, state: State, steps: int) -> None:
-        """Before the first step."""
-        if self.then is not None:
-            self.then.begin(state, steps)
+        """Call the next watcher."""
+        if self.next is not None:
+            self.next.begin(state, steps)
 
     def step(self, state: State, steps: int, loss: float) -> None:
-        """After each step."""
-        if self.then is not None:
-            self.then.step(state, steps, loss)
+        """Call the next watcher."""
+        if self.next is not None:
+            self.next.step(state, steps, loss)
 
     def look(self, state: State, steps: int) -> None:
-        """After each look at the held-out text."""
+        """Write the log and call the next watcher."""
         if self.path is not None:
             write_file(self.path, log_of(state.history))
-        if self.then is not None:
-            self.then.look(state, steps)
+        if self.next is not None:
+            self.next.look(state, steps)
 
 
-def _by_source(sources: Sequence[Source], about: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is known of each source, in the order in which they were given; rows have them by weight."""
+def _counts_by_source(sources: Sequence[Source], about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return number, lines and pieces of each source, in the order of `sources`. Rows have them in order of weight."""
     by_weight = [
         source
-        for weight in dict.fromkeys(one.weight for one in sources)
+        for weight in dict.fromkeys(source.weight for source in sources)
         for source in sources
         if source.weight == weight
     ]
-    found = {
-        source.path: (number, one)
-        for number, (source, one) in enumerate(zip(by_weight, about["sources"], strict=True), 1)
+    counts = {
+        source.path: {"number": number, **facts}
+        for number, (source, facts) in enumerate(zip(by_weight, about["sources"], strict=True), start=1)
     }
-    return [{"number": found[source.path][0], **found[source.path][1]} for source in sources]
+    return [counts[source.path] for source in sources]
 
 
 def _identity(task: PretrainingTask, texts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What must be the same for a run to be resumed."""
+    """Return what must be equal for a run to resume."""
     folder = encoder_path(task.encoder) if task.encoder != "tiny" else None
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*")) if folder is not None else ():
         if path.is_file() and path.suffix in (".json", ".safetensors", ".txt", ".model"):
             with open(path, "rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
-    settings = {name: value for name, value in asdict(task.settings).items() if name not in FREE}
+    settings = {name: value for name, value in asdict(task.settings).items() if name not in CHANGEABLE}
     sources = {f"{number} {text['name']}": f"{text['sha256']} × {text['weight']}" for number, text in enumerate(texts)}
     identity: dict[str, Any] = json.loads(
         json.dumps(
@@ -228,7 +230,10 @@ def _identity(task: PretrainingTask, texts: Sequence[Mapping[str, Any]]) -> dict
 
 
 def _finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Mapping[str, Any] | None:
-    """What a finished run of the same kind has, if the output is one; anything else there is not overwritten."""
+    """Return the facts of a finished run with this identity, or None if the run is to start or to resume.
+
+    Raise OutputError if the folder has anything else.
+    """
     if output.exists() and not output.is_dir():
         raise OutputError(f"{output}: is a file; choose a new folder")
     if not output.exists() or not any(output.iterdir()):
@@ -238,23 +243,23 @@ def _finished(output: Path, identity: Mapping[str, Any], *, resume: bool) -> Map
     if not (output / ABOUT).is_file():
         if (output / SNAPSHOT).is_dir():
             return None
-        raise OutputError(f"{output}: not empty, and no run of gridner pretrain; choose a new folder")
+        raise OutputError(f"{output}: not empty, and not a run of gridner pretrain; choose a new folder")
     facts: dict[str, Any] = json.loads((output / ABOUT).read_text(encoding="utf-8"))
     if differing := differences(facts["identity"], identity):
         raise OutputError(f"{output}: a finished run with {differing}; choose a new folder")
     return facts
 
 
-def _forget_unstarted(output: Path) -> None:
-    """Remove the folder of a run that was refused before its first snapshot, so that it can be used again."""
+def _remove_unstarted(output: Path) -> None:
+    """Remove the folder of a run that failed before its first snapshot, so that the next run can use it."""
     if (output / SNAPSHOT).is_dir() and not (output / SNAPSHOT / STATE).exists():
         shutil.rmtree(output / SNAPSHOT, ignore_errors=True)
-        with suppress(OSError):  # there is something else in it
+        with suppress(OSError):  # it has other files
             output.rmdir()
 
 
 def _finish(task: PretrainingTask, start: Start, state: State, facts: dict[str, Any]) -> None:
-    """Write the encoder, its card and its curve; the snapshot and the pieces of the text go last."""
+    """Write the encoder, its card and its curve, then remove the snapshot and the rows."""
     output = task.output
 
     def write(part: Path) -> None:

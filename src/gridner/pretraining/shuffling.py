@@ -1,4 +1,4 @@
-"""The order in which rows of text are read: random, the same after an interruption, and in memory of a fixed size."""
+"""The order in which training reads rows: random, the same after an interruption, in constant memory."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-CHUNK = 8  # rows that are held out together: neighbours share sentences
+CHUNK = 8  # rows that are held out together, because neighbours share sentences
 ROUNDS = 4  # of the Feistel network
 
 
 def permuted(places: NDArray[np.int64], size: int, key: Sequence[int]) -> NDArray[np.int64]:
-    """Return where a random permutation of `range(size)` sends each place.
+    """Return the images of places under a random permutation of `range(size)`, which the key determines.
 
-    It is computed from the key, place by place (a Feistel network, walked until it stays in the range), so that no
-    table of the size of the text is needed.
+    A Feistel network, applied until the result is in the range, computes each image by itself, so the permutation needs
+    no table.
     """
     half = max(1, (max(size - 1, 1).bit_length() + 1) // 2)
     low = np.uint64(2**half - 1)
     shift = np.uint64(half)
     keys = np.random.default_rng(list(key)).integers(0, 2**63, size=ROUNDS, dtype=np.uint64)
-    found = places.astype(np.uint64)
-    outside = np.ones(len(found), dtype=np.bool_)
+    images = places.astype(np.uint64)
+    outside = np.ones(len(images), dtype=np.bool_)
     while outside.any():
-        left, right = found[outside] >> shift, found[outside] & low
-        for each in keys:
-            left, right = right, left ^ (_mixed(right ^ each) & low)
-        found[outside] = (left << shift) | right
-        outside = found >= size
-    return found.astype(np.int64)
+        left, right = images[outside] >> shift, images[outside] & low
+        for round_key in keys:
+            left, right = right, left ^ (_mixed(right ^ round_key) & low)
+        images[outside] = (left << shift) | right
+        outside = images >= size
+    return images.astype(np.int64)
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finalizer of splitmix64."""
+    """Return the values after the finalizer of splitmix64."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: NDArray[np.uint64] = values ^ (values >> np.uint64(31))
@@ -43,16 +43,13 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows of the sources of one weight: where they begin among all rows, how many, and how many of each are held out.
+    """The rows of all sources of one weight. The last of each `period` chunks is held out."""
 
-    Of every `period` chunks of `chunk` rows the last is held out; 0 holds out none.
-    """
-
-    first: int
+    first: int  # index of its first row among all rows
     rows: int
     weight: float
-    chunk: int
-    period: int
+    chunk: int  # rows per chunk
+    period: int  # 0 holds out none
 
     @property
     def held(self) -> int:
@@ -65,28 +62,28 @@ class Group:
         return self.rows - self.held
 
     def training_row(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers among all rows of these training rows."""
+        """Return the indices, among all rows, of these training rows of the group."""
         if not self.held:
             return self.first + numbers
-        chunk, inside = np.divmod(numbers, self.chunk)
+        chunk, row_in_chunk = np.divmod(numbers, self.chunk)
         skipped = np.minimum(chunk // (self.period - 1), self.held // self.chunk)
-        rows: NDArray[np.int64] = self.first + (chunk + skipped) * self.chunk + inside
+        rows: NDArray[np.int64] = self.first + (chunk + skipped) * self.chunk + row_in_chunk
         return rows
 
     def held_rows(self) -> NDArray[np.int64]:
-        """Return the numbers of the held-out rows among all rows."""
+        """Return the indices of the held-out rows among all rows."""
         chunks = np.arange(self.held // self.chunk) * self.period + self.period - 1
         rows: NDArray[np.int64] = (self.first + chunks[:, None] * self.chunk + np.arange(self.chunk)).reshape(-1)
         return rows
 
 
 def groups_of(sizes: Sequence[tuple[int, float]], *, share: float, most: int) -> list[Group]:
-    """Return a group for each (rows, weight), with about `share` of the rows held out, from one to about `most`."""
+    """Return a group per (rows, weight), with about `share` of the rows held out, from one to about `most`."""
     total = sum(rows for rows, _ in sizes)
     chunk = CHUNK if total * share >= 10 * CHUNK else 1
     period = max(2, round(1 / share), -(-total // most))
     if not any(rows // chunk >= period for rows, _ in sizes):
-        period = max(rows for rows, _ in sizes)  # little text: one row
+        period = max(rows for rows, _ in sizes)  # little text: hold out one row
     groups, first = [], 0
     for rows, weight in sizes:
         groups.append(Group(first, rows, weight, chunk, period if period > 1 else 0))
@@ -112,29 +109,30 @@ class Order:
         return sum(self.counts)
 
     def rows(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows at these places of the run.
+        """Return the indices of the rows at these places of the run.
 
-        An epoch mixes the groups by their weights. Each group is read in passes: no row comes again before all others
-        of its group have come, also where an epoch has a part of the group only.
+        An epoch mixes the groups by their weights. A run reads each group in passes: no row of a group comes again
+        before all its other rows have come, even if an epoch has only a part of the group.
         """
-        found = np.empty_like(places)
-        epochs, inside = np.divmod(places, self.epoch)
+        rows = np.empty_like(places)
+        epochs, places_in_epoch = np.divmod(places, self.epoch)
         for epoch in np.unique(epochs):
-            now = epochs == epoch
-            mixed = permuted(inside[now], self.epoch, (self.seed, 0, int(epoch)))
-            found[now] = self._in_epoch(mixed, int(epoch))
-        return found
+            same_epoch = epochs == epoch
+            mixed = permuted(places_in_epoch[same_epoch], self.epoch, (self.seed, 0, int(epoch)))
+            rows[same_epoch] = self._in_epoch(mixed, int(epoch))
+        return rows
 
     def _in_epoch(self, mixed: NDArray[np.int64], epoch: int) -> NDArray[np.int64]:
-        found = np.empty_like(mixed)
+        """Return the rows at these places of an epoch before mixing, where one group follows another."""
+        result = np.empty_like(mixed)
         begin = 0
         for number, (group, count) in enumerate(zip(self.groups, self.counts, strict=True), start=1):
             own = (mixed >= begin) & (mixed < begin + count)
             passes, place = np.divmod(epoch * count + mixed[own] - begin, group.size)
             rows = np.empty_like(place)
-            for each in np.unique(passes):
-                same = passes == each
-                rows[same] = permuted(place[same], group.size, (self.seed, number, int(each)))
-            found[own] = group.training_row(rows)
+            for pass_number in np.unique(passes):
+                same_pass = passes == pass_number
+                rows[same_pass] = permuted(place[same_pass], group.size, (self.seed, number, int(pass_number)))
+            result[own] = group.training_row(rows)
             begin += count
-        return found
+        return result

@@ -1,4 +1,4 @@
-"""Plain text for pretraining: sources as a stream of lines in bounded memory, and what identifies them."""
+"""Plain text for pretraining: the lines of sources in bounded memory, and fingerprints of sources."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gridner.files import reading
 from gridner.formats import read
 
 PLAIN = (".txt", ".txt.gz", ".txt.xz")
-CHUNK = 2**20  # bytes that are read at once
-LONGEST = 10_000  # characters of a line; a longer one is split at white space
-BESIDE = (".ann", ".conf", ".md", ".tsv")  # files that go with texts and hold none
+CHUNK = 2**20  # bytes per read
+LONGEST = 10_000  # characters of a line; longer lines are split at white space
+COMPANIONS = (".ann", ".conf", ".md", ".tsv")  # files that accompany texts and have none
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file or folder of text, and how often a pass over all sources reads it."""
+    """A file or folder of text, and how often an epoch reads it."""
 
     path: Path
     weight: float = 1.0
@@ -32,8 +32,8 @@ class Source:
 
 
 def sources_of(given: Sequence[str], format: str = "auto") -> list[Source]:
-    """Sources as the command line names them: a path, or PATH=WEIGHT."""
-    found: dict[Path, Source] = {}
+    """Return the sources that the command line gives as PATH or PATH=WEIGHT."""
+    sources: dict[Path, Source] = {}
     for name in given:
         path, weight = Path(name), 1.0
         head, equals, tail = name.rpartition("=")
@@ -41,10 +41,10 @@ def sources_of(given: Sequence[str], format: str = "auto") -> list[Source]:
             path, weight = Path(head), _weight(name, tail)
         if not path.exists():
             raise FormatError(f"{path}: not found")
-        if path in found:
+        if path in sources:
             raise UsageError(f"{path}: given twice; to read it twice as often, write {path}=2")
-        found[path] = Source(path, weight, format)
-    return list(found.values())
+        sources[path] = Source(path, weight, format)
+    return list(sources.values())
 
 
 def _weight(name: str, given: str) -> float:
@@ -54,46 +54,45 @@ def _weight(name: str, given: str) -> float:
         weight = 0.0
     if not 0 < weight <= 100:
         raise UsageError(
-            f"{name}: no such file, and {given!r} is no weight; expected TEXT=WEIGHT with 0 < WEIGHT ≤ 100"
+            f"{name}: no such file, and {given!r} is not a weight; expected TEXT=WEIGHT with 0 < WEIGHT ≤ 100"
         )
     return weight
 
 
 def lines_of(source: Source, notes: Notes) -> Iterator[str]:
-    """The lines of a source that hold text, without white space at their ends.
+    """Yield the non-empty lines of a source, without white space at their ends.
 
-    A document of an annotated corpus gives its lines, too. Nothing is cut off: a long line becomes several.
+    Documents of an annotated corpus are split into lines, too. Long lines become several.
     """
     plain = plain_files(source)
     if plain is None:
         documents = read(source.path, source.format, notes=notes)
-        parts = ((f"{source.path}: document {document.id}", document.text) for document in documents)
-        for where, text in parts:
-            yield from _shorter(text.splitlines(), where, notes)
+        for document in documents:
+            yield from _short_lines(document.text.splitlines(), f"{source.path}: document {document.id}", notes)
         return
     if source.path.is_dir():
         for path in _others(source.path, plain):
             notes.add("file that is not plain text, left out", str(path))
     for path in plain:
         with _decompressing(path):
-            yield from _shorter(_lines(path), str(path), notes)
+            yield from _short_lines(_lines(path), str(path), notes)
 
 
 def plain_files(source: Source) -> list[Path] | None:
-    """The plain-text files of a source, sorted; None if it is a corpus in a format of gridner's."""
+    """Return the plain-text files of a source, sorted, or None if it is a corpus in an annotation format."""
     if source.format not in ("auto", "text"):
         return None
     with reading(source.path):
         if source.path.is_dir():
-            found = [path for path in _visible(source.path) if path.name.endswith(PLAIN)]
-            if not found and source.format == "text":
+            paths = [path for path in _visible(source.path) if path.name.endswith(PLAIN)]
+            if not paths and source.format == "text":
                 raise FormatError(f"{source.path}: no text, expected files that end in {', '.join(PLAIN)}")
-            return found or None
+            return paths or None
     return [source.path] if source.path.name.endswith(PLAIN) or source.format == "text" else None
 
 
 def fingerprint(source: Source) -> dict[str, object]:
-    """What identifies a source, without any of its text: name, weight, size and a hash of its files."""
+    """Return name, weight, size and hash of a source, without any of its text."""
     digest, size = hashlib.sha256(), 0
     with reading(source.path):
         folder = source.path.is_dir()
@@ -115,11 +114,11 @@ def _visible(folder: Path) -> list[Path]:
 
 def _others(folder: Path, plain: Sequence[Path]) -> list[Path]:
     known = set(plain)
-    return [path for path in _visible(folder) if path not in known and not path.name.endswith(BESIDE)]
+    return [path for path in _visible(folder) if path not in known and not path.name.endswith(COMPANIONS)]
 
 
 class _decompressing:  # noqa: N801  # used as a context
-    """Errors of damaged archives, and of what cannot be read, as one line."""
+    """Turn errors of damaged archives and unreadable files into FormatError."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -142,7 +141,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a file, the longest in parts; only a line feed ends a line."""
+    """Yield the lines of a file, very long ones in parts. Only a line feed ends a line."""
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
     rest, start = "", 0
     with _open(path) as file:
@@ -158,9 +157,9 @@ def _lines(path: Path) -> Iterator[str]:
                     "convert the text to UTF-8"
                 ) from None
             start += len(data)
-            *whole, rest = rest.split("\n")
-            yield from whole
-            if len(rest) > CHUNK:  # a line without an end: give what there is of it, up to a word's end
+            *complete, rest = rest.split("\n")
+            yield from complete
+            if len(rest) > CHUNK:  # a very long line: yield its beginning, up to the end of a word
                 end = max(rest.rfind(" "), 0) or len(rest)
                 yield rest[:end]
                 rest = rest[end:]
@@ -169,7 +168,8 @@ def _lines(path: Path) -> Iterator[str]:
                 return
 
 
-def _shorter(lines: Iterator[str] | Sequence[str], where: str, notes: Notes) -> Iterator[str]:
+def _short_lines(lines: Iterator[str] | Sequence[str], where: str, notes: Notes) -> Iterator[str]:
+    """Yield the non-empty lines, those of more than LONGEST characters in parts."""
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if len(text) > LONGEST:
