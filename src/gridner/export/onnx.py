@@ -27,26 +27,26 @@ from gridner.model.toe import Toe
 from gridner.model.trained import TorchEngine, TrainedModel
 from gridner.text.sentences import Sentence
 
-SAMPLE = 256  # sentences from which the scales of 8 bits are measured
-LONG = 100  # words; longer sentences are not sampled
+SAMPLE = 256  # sentences on which the scales of 8 bits are measured
+MOST_WORDS = 100  # of a sampled sentence
 CELLS = 8192  # per batch of the sample
 OPSET = 20  # has Gelu
 EXAMPLE = (
     ("a", "b", "c", "d", "e", "f", "g"),
     ("a", "b", "c"),
     ("a", "b", "c", "d", "e"),
-)  # sizes that all differ
+)  # batch, words and pieces all have different sizes, so that tracing keeps them apart
 
 
 def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sentence] | None = None) -> None:
     """Write the model to a folder that `gridner.load` reads without torch.
 
-    With a sample of typical sentences, the network is quantized to 8 bits, with scales that fit the sample.
+    If `sample` has typical sentences, quantize the network to 8 bits, with scales measured on the sample.
     """
     checkpoint = replace(model.checkpoint, exported=True, int8=sample is not None)
     batches = None if sample is None else _batches(model.pieces, sample)
 
-    def write(paths: Sequence[Path]) -> None:
+    def write_network(paths: Sequence[Path]) -> None:
         network = model.model.eval()
         reader, tagger = paths
         words = model.pieces.collate(model.pieces.encode(EXAMPLE))
@@ -66,34 +66,37 @@ def export(model: TrainedModel, directory: str | Path, *, sample: Sequence[Sente
         Path(directory),
         checkpoint,
         tokenizer=model.pieces.tokenizer,
-        write_network=write,
+        write_network=write_network,
         card=model.card,
     )
 
 
 def _grid(engine: Engine, batch: PieceBatch) -> GridBatch:
-    """Return the grid of all words of a batch, as input of the second step."""
+    """Return the input of the second step, with all words of a batch as candidates."""
     words, _ = engine.encode(batch)
     positions = np.broadcast_to(np.arange(words.shape[1]), words.shape[:2])
     return GridBatch(words, np.ascontiguousarray(positions), batch.lengths)
 
 
 def _batches(pieces: PieceTokenizer, sample: Sequence[Sentence]) -> list[PieceBatch]:
-    """Return batches of up to SAMPLE sentences, spread evenly over the sample, without the longest."""
-    short = [sentence for sentence in sample if len(sentence.words) <= LONG]
+    """Return batches of up to SAMPLE sentences, spread evenly over the sample, without long ones."""
+    short = [sentence for sentence in sample if len(sentence.words) <= MOST_WORDS]
     if not short:
         raise UsageError(
-            f"no sentence of at most {LONG} words in the sample, expected some text as the model will see it"
+            f"no sentence of at most {MOST_WORDS} words in the sample, expected some text like that of the predictions"
         )
     chosen = short[:: -(-len(short) // SAMPLE)]
     encoded = pieces.encode([[word.text for word in sentence.words] for sentence in chosen])
-    fitting = [one for one in encoded if one.piece_count <= pieces.max_pieces]
-    groups = plan_grid_batches([len(one.words) for one in fitting], cells=CELLS)
-    return [pieces.collate([fitting[place] for place in group]) for group in groups]
+    fitting = [sentence for sentence in encoded if sentence.piece_count <= pieces.max_pieces]
+    plan = plan_grid_batches([len(sentence.words) for sentence in fitting], cells=CELLS)
+    return [pieces.collate([fitting[index] for index in indices]) for indices in plan]
 
 
 class _Reader(nn.Module):
-    """The first step: from pieces to words. Takes the tensors of a batch one by one, because ONNX has named inputs."""
+    """The first step: pieces → words H [B, n, width] and their excess [B, n].
+
+    It takes the tensors of a batch one by one, because ONNX has named inputs.
+    """
 
     def __init__(self, model: Toe) -> None:
         super().__init__()
@@ -111,7 +114,7 @@ class _Reader(nn.Module):
 
 
 class _Tagger(nn.Module):
-    """The second step: from words to scores."""
+    """The second step: words → scores [B, n, n, labels]."""
 
     def __init__(self, model: Toe) -> None:
         super().__init__()
@@ -140,11 +143,11 @@ def _write(
             verbose=False,
         )
     if program is None:
-        raise RuntimeError("the exporter gave no program")
+        raise RuntimeError("torch.onnx.export returned no program")
     network = program.model_proto
-    for each in (network, network.graph, *network.graph.node, *network.graph.value_info):
-        del each.metadata_props[:]  # the exporter's notes, with the paths of this machine in them
-        each.doc_string = ""
+    for element in (network, network.graph, *network.graph.node, *network.graph.value_info):
+        del element.metadata_props[:]  # notes of the exporter, with paths of this machine
+        element.doc_string = ""
     onnx.save(network, path)
 
 

@@ -1,9 +1,9 @@
 """Quantize an exported network to 8 bits.
 
-Products with weights run on integers, with scales that are fixed here, on texts of the kind that the model will see:
-taken anew from each batch, as dynamic quantisation does, they would let the entities of a text depend on its
-neighbours. Before that, columns with large values are made even (SmoothQuant, Xiao et al. 2023). All other weights are
-kept in 8 bits too, with a scale a row, and computed with as floats.
+Products with weights run on integers. Their scales are measured here, once, on typical text. Dynamic quantization
+measures them on each batch, so the entities of a text would depend on the other texts of its batch. Before that,
+SmoothQuant (Xiao et al. 2023) evens out columns with large values. All other weights are stored in 8 bits too, with a
+scale per row, and converted to floats.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from onnxruntime import InferenceSession
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
 
 Inputs = dict[str, NDArray[Any]]  # of the network, by name
-SMALL = 4096  # smaller tensors are not packed
-SMOOTH = 0.8  # share of the unevenness that moves from the values into the weights
-LEAST = 1e-6
+PACKED_SIZE = 4096  # numbers in the smallest tensor that is packed
+SMOOTH = 0.8  # share of the unevenness that moves from the activations into the weights
+LEAST = 1e-6  # keeps scales positive
 
 
 def quantize(path: Path, batches: Sequence[Inputs]) -> None:
@@ -40,7 +40,7 @@ def quantize(path: Path, batches: Sequence[Inputs]) -> None:
         nodes_to_quantize=products,
         op_types_to_quantize=["MatMul"],
         per_channel=True,
-        reduce_range=True,  # weights of 7 bits: with 8, sums overflow on processors that have AVX2 alone
+        reduce_range=True,  # weights of 7 bits: with 8, sums overflow on processors that only have AVX2
         activation_type=QuantType.QUInt8,
         weight_type=QuantType.QInt8,
         calibrate_method=CalibrationMethod.MinMax,
@@ -61,86 +61,87 @@ class _Reader(CalibrationDataReader):  # type: ignore[misc]
 
 def _products(model: ModelProto) -> Iterator[NodeProto]:
     """Yield the matrix products of words or cells with weights."""
-    weights = {each.name for each in model.graph.initializer if len(each.dims) == 2}
+    weights = {tensor.name for tensor in model.graph.initializer if len(tensor.dims) == 2}
     for node in model.graph.node:
         if node.op_type == "MatMul" and node.input[1] in weights:
             yield node
 
 
 def _smooth(model: ModelProto, batches: Iterable[Inputs]) -> None:
-    """Rewrite x W as (x / s) (s W), where s moves large columns of x into W. Shared weights are left as they are."""
+    """Rewrite x W as (x / s) (s W), where s moves large columns of x into W. Do not change shared weights."""
     graph = model.graph
-    weights = {each.name: each for each in graph.initializer}
+    weights = {tensor.name: tensor for tensor in graph.initializer}
     uses = Counter(name for node in graph.node for name in node.input)
-    products: dict[str, list[NodeProto]] = defaultdict(list)  # by what is multiplied
+    products: dict[str, list[NodeProto]] = defaultdict(list)  # by the name of x
     for node in _products(model):
         if uses[node.input[1]] == 1:
             products[node.input[0]].append(node)
-    most = _most(model, list(products), batches)
-    even: dict[str, NodeProto] = {}
+    maxima = _column_maxima(model, list(products), batches)
+    divisions: dict[str, NodeProto] = {}  # x / s, by the name of x
     for name, nodes in products.items():
-        values = [numpy_helper.to_array(weights[node.input[1]]) for node in nodes]
-        of_weights = np.maximum(np.max([np.abs(some).max(axis=1) for some in values], axis=0), LEAST)
-        scales = np.maximum(most[name], LEAST) ** SMOOTH / of_weights ** (1 - SMOOTH)
+        matrices = [numpy_helper.to_array(weights[node.input[1]]) for node in nodes]
+        weight_maxima = np.maximum(np.max([np.abs(matrix).max(axis=1) for matrix in matrices], axis=0), LEAST)
+        scales = np.maximum(maxima[name], LEAST) ** SMOOTH / weight_maxima ** (1 - SMOOTH)
         graph.initializer.append(numpy_helper.from_array((1 / scales).astype(np.float32), f"{name}.smooth"))
-        even[name] = helper.make_node("Mul", [name, f"{name}.smooth"], [f"{name}.even"])
-        for node, some in zip(nodes, values, strict=True):
-            scaled = (some * scales[:, None]).astype(np.float32)
+        divisions[name] = helper.make_node("Mul", [name, f"{name}.smooth"], [f"{name}.even"])
+        for node, matrix in zip(nodes, matrices, strict=True):
+            scaled = (matrix * scales[:, None]).astype(np.float32)
             weights[node.input[1]].CopyFrom(numpy_helper.from_array(scaled, node.input[1]))
             node.input[0] = f"{name}.even"
     nodes = list(graph.node)
     del graph.node[:]
-    graph.node.extend(even[each.name] for each in graph.input if each.name in even)
+    graph.node.extend(divisions[tensor.name] for tensor in graph.input if tensor.name in divisions)
     for node in nodes:
         graph.node.append(node)
-        graph.node.extend(even[name] for name in node.output if name in even)
+        graph.node.extend(divisions[name] for name in node.output if name in divisions)
 
 
-def _most(model: ModelProto, names: list[str], batches: Iterable[Inputs]) -> dict[str, NDArray[np.floating]]:
+def _column_maxima(model: ModelProto, names: list[str], batches: Iterable[Inputs]) -> dict[str, NDArray[np.floating]]:
     """Return the largest absolute value of each column of the named tensors, over all batches."""
     probe = ModelProto()
     probe.CopyFrom(model)
     probe.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names)
     session = InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
-    most: dict[str, NDArray[np.floating]] = {}
+    maxima: dict[str, NDArray[np.floating]] = {}
     for batch in batches:
         for name, values in zip(names, session.run(names, batch), strict=True):
-            found = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
-            most[name] = np.maximum(most.get(name, found), found)
-    return most
+            batch_maxima = np.abs(values).reshape(-1, values.shape[-1]).max(axis=0)
+            maxima[name] = np.maximum(maxima.get(name, batch_maxima), batch_maxima)
+    return maxima
 
 
 def _pack(model: ModelProto) -> None:
     """Store the other weights as bytes with a scale per row."""
     graph = model.graph
     packed = []
-    for each in list(graph.initializer):
-        if each.data_type == TensorProto.FLOAT and len(each.dims) > 1 and np.prod(each.dims) >= SMALL:
-            values = numpy_helper.to_array(each)
+    for tensor in list(graph.initializer):
+        if tensor.data_type == TensorProto.FLOAT and len(tensor.dims) > 1 and np.prod(tensor.dims) >= PACKED_SIZE:
+            values = numpy_helper.to_array(tensor)
             scales = np.maximum(np.abs(values).max(axis=-1, keepdims=True) / 127, np.finfo(np.float32).tiny)
-            graph.initializer.remove(each)
+            graph.initializer.remove(tensor)
             graph.initializer.append(
-                numpy_helper.from_array(np.round(values / scales).astype(np.int8), _bytes(each.name))
+                numpy_helper.from_array(np.round(values / scales).astype(np.int8), _bytes(tensor.name))
             )
-            graph.initializer.append(numpy_helper.from_array(scales.astype(np.float32), _scales(each.name)))
-            packed.append(each.name)
+            graph.initializer.append(numpy_helper.from_array(scales.astype(np.float32), _scales(tensor.name)))
+            packed.append(tensor.name)
     nodes: list[NodeProto] = []
     for node in graph.node:
         name = node.input[0] if node.input else ""
-        if node.op_type == "Gather" and name in packed:  # only the rows of a text's pieces become floats
-            rows, by = _bytes(node.output[0]), _scales(node.output[0])
+        if node.op_type == "Gather" and name in packed:  # convert only the rows of the text's pieces
+            rows, row_scales = _bytes(node.output[0]), _scales(node.output[0])
             nodes.append(helper.make_node("Gather", [_bytes(name), node.input[1]], [rows], axis=0))
-            nodes.append(helper.make_node("Gather", [_scales(name), node.input[1]], [by], axis=0))
-            nodes += _floats(rows, by, node.output[0])
+            nodes.append(helper.make_node("Gather", [_scales(name), node.input[1]], [row_scales], axis=0))
+            nodes += _floats(rows, row_scales, node.output[0])
         else:
             nodes.append(node)
     used = {name for node in nodes for name in node.input}
-    once = [node for name in packed if name in used for node in _floats(_bytes(name), _scales(name), name)]
+    on_load = [node for name in packed if name in used for node in _floats(_bytes(name), _scales(name), name)]
     del graph.node[:]
-    graph.node.extend([*once, *nodes])  # ONNX Runtime computes the first ones when it loads, and not again
+    graph.node.extend([*on_load, *nodes])  # ONNX Runtime computes constant nodes once, when it loads
 
 
 def _floats(bytes: str, scales: str, result: str) -> list[NodeProto]:
+    """Return the nodes that compute the tensor `result` as bytes × scales."""
     cast = helper.make_node("Cast", [bytes], [f"{bytes}.float"], to=TensorProto.FLOAT)
     return [cast, helper.make_node("Mul", [f"{bytes}.float", scales], [result])]
 
