@@ -379,7 +379,7 @@ def test_bad_settings_are_one_clear_error(exported: Path, tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written"):
         pipeline(exported)[1].to_disk(tmp_path / "file" / "gridner")
-    with pytest.raises(FormatError, match=r"names\.tsv: not found"):
+    with pytest.raises(FormatError, match=r"names\.tsv: no such file"):
         pipeline(exported, lexicon=str(tmp_path / "names.tsv"))[1].to_bytes()
 
 

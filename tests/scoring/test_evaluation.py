@@ -178,7 +178,7 @@ def test_texts_that_differ_are_named_with_the_place() -> None:
 def test_a_document_twice_is_an_error(side: str) -> None:
     sides = {"gold": [document()], "predictions": [document()]}
     sides[side] = [document(), document()]
-    with pytest.raises(MismatchError, match=f"{side}: document a occurs twice"):
+    with pytest.raises(MismatchError, match=f"{side}: document a appears twice"):
         evaluate(sides["gold"], sides["predictions"])
 
 

@@ -36,7 +36,7 @@ def test_a_sentence_has_words_in_order_and_mentions_inside() -> None:
         Sentence("a", (arm, pain))
     with pytest.raises(InvalidError, match="outside a sentence of 2 words"):
         Sentence("a", (pain, arm), (Mention("ADR", (1, 2)),))
-    with pytest.raises(InvalidError, match="a mention occurs twice"):
+    with pytest.raises(InvalidError, match="a mention appears twice"):
         Sentence("a", (pain, arm), (Mention("ADR", (1,)), Mention("ADR", (1,), 0.5)))
     for wrong in (("x",), [Mention("ADR", (1,))]):
         with pytest.raises(InvalidError, match="expected a tuple of Mention"):

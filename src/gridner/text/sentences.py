@@ -85,7 +85,7 @@ class Sentence:
                 f"document {self.document_id}: mentions are {self.mentions!r:.60}, expected a tuple of Mention"
             )
         if len(set(self.mentions)) != len(self.mentions):
-            raise InvalidError(f"document {self.document_id}: a mention occurs twice in a sentence, expected each once")
+            raise InvalidError(f"document {self.document_id}: a mention appears twice in a sentence")
         if any(a.end > b.start for a, b in pairwise(self.words)):
             raise InvalidError(
                 f"document {self.document_id}: words overlap or are out of order, expected them sorted and disjoint"

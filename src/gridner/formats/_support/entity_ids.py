@@ -18,7 +18,7 @@ def entity_ids(
 ) -> list[str]:
     """Return an id for each entity: its own, or else an unused one, by default T1, T2, …
 
-    An id that occurs twice or does not fit the format is replaced and counted.
+    An id that appears twice or does not fit the format is replaced and counted.
     """
     known = {entity.id for entity in document.entities}
     unused = unused or (new for number in count(1) if (new := f"T{number}") not in known)
