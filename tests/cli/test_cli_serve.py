@@ -1,6 +1,7 @@
 """gridner serve as operators start and stop it."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -75,6 +76,12 @@ def test_what_is_wrong_is_a_line(options: list[str], said: str) -> None:
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_more_threads_than_cores_are_cut_and_printed() -> None:
+    options = ["--threads", "100000", "--model", "nowhere"]  # it ends after that
+    done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, check=False)
+    assert re.match(r"--threads 100,000: only \d+ cores? available, using \d+\n", done.stderr)
 
 
 def test_a_port_that_is_taken_is_said() -> None:

@@ -86,7 +86,7 @@ def test_a_short_request_waits_for_one_batch_of_a_long_one(long: str) -> None:
         await until_read(reader)
         short = await started(batcher.recognize(text("short", "No pain.")))
         reader.gate.release(2)  # what is being read, and the short one
-        (answer,) = await short
+        (answer,) = await asyncio.wait_for(short, 60)
         assert len(answer.entities) == 1
         assert not reading.done()
         reader.gate.release(1000)

@@ -10,12 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
-from gridner import Document
 from gridner.inference.recognizer import Recognizer
-from gridner.service import drawing
+from gridner.service import page
 from gridner.service.app import Service
 from gridner.service.limits import Limits
-from gridner.text.sentences import Sentence, stream_sentences
 from support.serving import quick, running, slow
 
 TEXT = "Pain in left arm and shoulder."
@@ -25,7 +23,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "/page/grid": {"text": TEXT, "at": 0},
     "/page/save": {"documents": [{"id": "a", "text": TEXT}], "format": "csv"},
 }
-ENDLESS = {"text": "endless", "at": 100}
+WORK = {"/page/draw": "annotated_document", "/page/grid": "grids_json", "/page/save": "file_to_save"}
 
 
 def left(address: str, path: str, body: Any) -> socket.socket:
@@ -46,28 +44,31 @@ def metric(address: str, name: str) -> float:
 
 
 class Endless:
-    """A text whose sentences have no end; it tells when it is given up."""
+    """Work that has no end; it tells when it begins and when it is given up."""
 
     def __init__(self) -> None:
         self.began, self.ended = threading.Event(), threading.Event()
 
-    def __call__(self, document: Document) -> Iterator[Sentence]:
-        if document.text != "endless":
-            yield from stream_sentences(document)
-            return
+    def __call__(self, *_: Any) -> Iterator[None]:
         try:
             while True:
                 self.began.set()
-                yield from stream_sentences(document)
+                yield
         finally:
             self.ended.set()
 
 
+@pytest.fixture(params=WORK)
+def path(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def endless(monkeypatch: pytest.MonkeyPatch) -> Endless:
-    sentences = Endless()
-    monkeypatch.setattr(drawing, "stream_sentences", sentences)
-    return sentences
+def endless(path: str, monkeypatch: pytest.MonkeyPatch) -> Endless:
+    """What the service computes for a path has no end."""
+    work = Endless()
+    monkeypatch.setattr(page, WORK[path], work)
+    return work
 
 
 @pytest.mark.parametrize("path", BODIES)
@@ -85,27 +86,29 @@ def test_what_computes_is_refused_when_the_queue_is_full(path: str) -> None:
         assert metric(address, "gridner_queue_requests") == 0
 
 
-def test_a_grid_has_the_time_limit_of_recognition(endless: Endless) -> None:
+def test_what_computes_has_the_time_limit_of_recognition(path: str, endless: Endless) -> None:
     with running(Service(recognizer=quick(), limits=Limits(seconds=0.5))) as address:
-        done = httpx.post(f"{address}/page/grid", json=ENDLESS, timeout=60)
+        done = httpx.post(f"{address}{path}", json=BODIES[path], timeout=60)
         assert done.status_code == 503
         assert done.json()["detail"].startswith("no answer within 0.5 seconds")
         assert endless.ended.wait(60)
 
 
-def test_a_grid_ends_when_the_client_goes(endless: Endless) -> None:
+def test_what_computes_ends_when_the_client_goes(path: str, endless: Endless) -> None:
     with running(Service(recognizer=quick())) as address:
-        with left(address, "/page/grid", ENDLESS):
+        with left(address, path, BODIES[path]):
             assert endless.began.wait(60)
+            assert metric(address, "gridner_queue_requests") == 1
         assert endless.ended.wait(60)
 
 
-def test_a_grid_does_not_hold_up_another(recognizer: Recognizer, endless: Endless) -> None:
+def test_what_computes_does_not_hold_up_others(recognizer: Recognizer, path: str, endless: Endless) -> None:
     with running(Service(recognizer=recognizer)) as address:
-        with left(address, "/page/grid", ENDLESS):
+        with left(address, path, BODIES[path]):
             assert endless.began.wait(60)
-            for path, body in BODIES.items():
-                assert httpx.post(f"{address}{path}", json=body, timeout=60).status_code == 200
+            for other, body in BODIES.items():
+                if other != path:
+                    assert httpx.post(f"{address}{other}", json=body, timeout=60).status_code == 200
         assert endless.ended.wait(60)
 
 

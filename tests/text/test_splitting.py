@@ -106,6 +106,21 @@ def test_headers_bullets_and_items_are_sentences(newline: str) -> None:
     assert sentences(newline.join(lines)) == lines
 
 
+@pytest.mark.parametrize("space", [" ", "\n", "\r\n"])
+def test_no_item_number_ends_a_sentence(space: str) -> None:
+    listed = [f"Positive for: 1.{space}Asthma.", f"2.{space}Gout.", f"10.{space}Anemia, on iron."]
+    assert sentences("\n".join(listed)) == listed
+    assert sentences(f"MEDICATIONS:, 1.{space}Aspirin daily.,10.{space}Iron (oral).,11.{space}Zinc.") == [
+        f"MEDICATIONS:, 1.{space}Aspirin daily.,",
+        f"10.{space}Iron (oral).,",
+        f"11.{space}Zinc.",
+    ]
+    heading = "A long line of an exclusion criterion that includes but is not limited to the following:"
+    assert sentences(f"{heading}\n1.{space}Asthma.") == [heading, f"1.{space}Asthma."]
+    numbers = ["Oriented times 3.", "Apgars of 8, 9.", "Normal placenta, pH 7.1.", "Score: 4.", "He is well."]
+    assert sentences(" ".join(numbers)) == numbers
+
+
 @pytest.mark.parametrize("width", [60, 72, 80, 100])
 def test_hard_wrapped_prose_is_not_cut_at_line_ends(width: int) -> None:
     prose = (

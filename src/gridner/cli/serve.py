@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from gridner.cli.shared_options import LexiconOption, ModelsOption
+from gridner.cli.shared_options import LexiconOption, ModelsOption, limit_to_cores
 from gridner.errors import UsageError, needs
 
 TOKEN = "GRIDNER_TOKEN"  # noqa: S105
@@ -19,7 +19,7 @@ def serve(
     model: ModelsOption = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all interfaces.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: all cores).")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default and maximum: all cores).")] = None,
     lexicon: LexiconOption = None,
     max_body: Annotated[int, typer.Option(min=1000, help="Maximum bytes per request.")] = 4_000_000,
     max_texts: Annotated[int, typer.Option(min=1, help="Maximum texts per request.")] = 256,
@@ -52,6 +52,7 @@ def serve(
     ```
 
     """
+    threads = limit_to_cores("--threads", threads)
     with needs("serve"):
         from gridner.service.server import run
     from gridner.inference.installed import find_models

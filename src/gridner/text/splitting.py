@@ -40,6 +40,7 @@ NEWLINE = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
 CANDIDATE = re.compile(
     r"""(?<![.?!…؟।۔])(?P<mark>[.?!…؟।۔]+)(?P<close>['"”’»)\]]*)\s+  # a mark that may end a sentence, then white space
       | (?P<full>[。！？]+[」』”’）]*)\s*                               # a mark that does, and needs no white space
+      | (?<=[A-Za-z)%])(?P<joined>\.,)(?=\d{1,2}\.\s)                # the end of an item, where line ends became commas
       | [\n\r\v\f\x85\u2028\u2029]\s*                                 # a line end without a mark""",
     re.VERBOSE,
 )
@@ -67,13 +68,13 @@ def split_lines(text: str) -> Iterator[Fragment]:
 
 def _is_boundary(text: str, match: re.Match[str], start: int, line_starts: list[int], width: int) -> bool:
     line_ends = len(NEWLINE.findall(match[0]))
-    if line_ends > 1 or match["full"]:  # a blank line always separates sentences
+    if line_ends > 1 or match["full"] or match["joined"]:  # a blank line always separates sentences
         return True
     if match["mark"] and _ends_sentence(text, match, start):
         return True
     if not line_ends:
         return False
-    if BULLET_OR_HEADER.match(text, match.end()):
+    if BULLET_OR_HEADER.match(text, match.end()) or _starts_list(text, match):
         return True
     if match["mark"] or _only_wraps(text, match, line_starts, width):
         return False
@@ -95,6 +96,8 @@ def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
         return word.lower() not in ("", *BEFORE_NUMBERS) and after.isdigit() and _starts_item(text, match)
     if word.isdigit() and match.start() - start < 8 and not text[start : match.start() - len(word)].strip("( \t-*•"):
         return False  # the number of an item
+    if word == "1" and before[-2:-1] and before[-2].rstrip(",").endswith(":"):
+        return False  # the number of the first item after a heading
     if word.lower() in RARELY_LAST or (len(word) == 1 and word.islower()):
         return after.isupper() or _starts_item(text, match)
     if not word[-1].isalnum():
@@ -109,6 +112,12 @@ def _ends_sentence(text: str, match: re.Match[str], start: int) -> bool:
 def _starts_item(text: str, match: re.Match[str]) -> bool:
     """Return whether the next line is an item of a list."""
     return NEWLINE.search(match[0]) is not None and ITEM.match(text, match.end()) is not None
+
+
+def _starts_list(text: str, match: re.Match[str]) -> bool:
+    """Return whether a line that ends in a colon is followed by an item."""
+    before = text[max(0, match.start() - 8) : match.start()].rstrip()
+    return before.endswith(":") and _starts_item(text, match)
 
 
 def _only_wraps(text: str, match: re.Match[str], line_starts: list[int], width: int) -> bool:
