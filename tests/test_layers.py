@@ -18,13 +18,13 @@ BESIDE = {"__init__.py", "__main__.py", "py.typed", "models"}  # at the top, and
 
 # What a package's modules may import of it: those to their right. * stands for all others, which import none another.
 INSIDE = {
-    "cli": "__init__ * predict_ray train_scores scoring_options train_progress train_corpora inputs training_process "
+    "cli": "__init__ * train_scores scoring_options train_progress train_corpora inputs training_process "
     "reading_options shared_options printing progress",
     "experiment": "registry efficiency search output study run_record cached_predictions paper_tables systems "
     "variants *",
     "service": "server app page brat label_studio recognition operations runtime error_handlers middleware drawing "
     "requests batcher worker queue connections openapi *",
-    "integrations": "* spacy_docs",
+    "integrations": "ray_files * spacy_docs",
     "pretraining": "__init__ run loop vocabulary network rows *",
     "training": "__init__ learning corpora many_runs run loop step results diagnostics objective unlabelled "
     "starting_model task run_folder *",
@@ -32,10 +32,10 @@ INSIDE = {
     "export": "onnx *",
     "model": "trained build portable toe language_model * dropout masks",
     "view": "report_file report html cells terminal *",
-    "inference": "candidate_oracle selection prediction_files parallel tune_model tuning part_evaluation loading "
-    "combined model_card model_info recognizer base_recognizer cached_engine onnx_engine installed checkpoint "
+    "inference": "candidate_oracle selection installation prediction_files parallel tune_model tuning part_evaluation "
+    "loading combined model_card model_info recognizer base_recognizer cached_engine onnx_engine installed checkpoint "
     "engine about *",
-    "corpus": "held_out suggestions * splits",
+    "corpus": "held_out suggestions conversion * splits",
     "config": "*",
     "formats": "__init__ biocjson * _support",
     "formats/_support": "knowtator_xml repair word_lists *",

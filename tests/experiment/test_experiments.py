@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 import gridner.training.run
 from gridner.cli import app
-from gridner.cli.experiment import find_parts
-from gridner.corpus.splits import part_of
+from gridner.corpus.splits import find_parts, part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, GridnerError, Notes, OutputError, UsageError
 from gridner.experiment.registry import EXPERIMENTS, check_call, run_experiment
@@ -468,7 +467,7 @@ def test_what_is_finished_is_shown_whatever_ends_the_rest(data: Path, tmp_path: 
         done = CliRunner().invoke(app, list(map(str, call)))
     assert done.exit_code == 130
     assert "# Statistics (Table 1)" in done.stdout
-    assert "interrupted, what was finished is kept; resume with" in done.stderr
+    assert "interrupted, finished runs are kept; resume with" in done.stderr
 
 
 def test_parts_are_found_by_their_names(tmp_path: Path) -> None:

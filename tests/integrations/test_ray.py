@@ -12,6 +12,7 @@ import pytest
 from gridner import load, read, write
 from gridner.errors import Notes, UsageError
 from gridner.inference.parallel import PredictionTask
+from gridner.integrations.ray_files import predict_to_file
 from gridner.text import split_lines, with_sentences
 from support.many_documents import Deadly, corpus, same_answers
 
@@ -91,3 +92,12 @@ def test_an_address_that_does_not_answer_is_said(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 2, done.stderr
     assert "Ray at 127.0.0.1:1 does not answer" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_documents_are_predicted_into_a_file_with_one_call(exported: Path, tmp_path: Path) -> None:
+    task = PredictionTask(model=exported, threads=1)
+    written = predict_to_file(task, corpus(3), tmp_path / "ray.jsonl", workers=1)
+    found = list(read(tmp_path / "ray.jsonl"))
+    assert written == sum(len(document.entities) for document in found)
+    same_answers(found, task.predict(task.load(), corpus(3), notes=Notes()))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,10 +11,7 @@ import typer
 from gridner.cli.printing import notes_json, print_json, print_notes
 from gridner.cli.reading_options import READABLE_FORMATS, WRITABLE_FORMATS, ReadingOptions, reading_options
 from gridner.cli.shared_options import FlatOption, JsonOption, MaxGapOption
-from gridner.corpus.flattening import simplified
-from gridner.documents import Document
 from gridner.errors import Notes
-from gridner.formats import write
 
 
 @reading_options(without=["format"])
@@ -45,19 +41,16 @@ def convert(
     ```
 
     """
+    from gridner.corpus.conversion import convert as convert_documents
+
     notes = Notes()
-    reading = replace(reading, format=from_)
-    counts = {"documents": 0, "entities": 0}
-
-    def counted() -> Iterator[Document]:
-        for document in reading.documents(source, notes, activity="convert"):
-            counts["documents"] += 1
-            counts["entities"] += len(document.entities)
-            yield simplified(document, flat=flat, max_gap=max_gap, notes=notes)
-
-    written = write(counted(), target, to, force=force, notes=notes)
+    documents = replace(reading, format=from_).documents(source, notes, activity="convert")
+    counts = convert_documents(documents, target, to, flat=flat, max_gap=max_gap, force=force, notes=notes)
     if as_json:
-        print_json({"target": str(target), **counts, "entities_written": written, "notes": notes_json(notes)})
+        print_json({"target": str(target), **asdict(counts), "notes": notes_json(notes)})
         return
     print_notes(notes)
-    print(f"{target}: documents {counts['documents']:,}, entities read {counts['entities']:,}, written {written:,}")
+    print(
+        f"{target}: documents {counts.documents:,}, entities read {counts.entities:,}, "
+        f"written {counts.entities_written:,}"
+    )

@@ -21,11 +21,6 @@ if TYPE_CHECKING:
     from gridner.experiment.study import Study
 
 NAMES = "statistics, search, comparison, ablation, overlap, errors, efficiency, discontinuous"
-PARTS = {
-    "train": ("train", "training"),
-    "dev": ("dev", "devel", "development", "valid", "validation"),
-    "test": ("test",),
-}
 
 
 @reading_options(without=["texts"])
@@ -82,48 +77,49 @@ def experiment(
     """
     prepare_training()
     from gridner.config import read_config
-    from gridner.corpus.splits import part_of
+    from gridner.corpus.splits import find_parts, part_of
     from gridner.experiment.registry import EXPERIMENTS, check_call, run_experiment
     from gridner.experiment.run_record import OtherSystems
     from gridner.experiment.study import Study
     from gridner.training.interruption import Stopped
 
-    more = [name for name in names if name.isdigit() and seeds is not None]  # --seeds 1 2 3 leaves 2 and 3 here
-    wanted = [name for name in names if name not in more]
-    numbers = [*("1,2,3" if seeds is None else seeds).split(","), *more]
+    more_seeds = [name for name in names if name.isdigit() and seeds is not None]  # --seeds 1 2 3 leaves 2 and 3 here
+    wanted = [name for name in names if name not in more_seeds]
+    all_seeds = [*("1,2,3" if seeds is None else seeds).split(","), *more_seeds]
     wanted = list(EXPERIMENTS) if wanted == ["all"] else wanted
     for name in wanted:
         if name not in EXPERIMENTS:
             raise UsageError(f"experiment {name!r}, expected some of {NAMES}")
     if not wanted:  # --seeds 1 2
         raise UsageError(f"no experiment, expected some of {NAMES}")
-    chosen = read_config(config, [*(settings or []), f"train.seeds=[{','.join(numbers)}]"])
-    if chosen.model.architecture != "toe":
+    study_config = read_config(config, [*(settings or []), f"train.seeds=[{','.join(all_seeds)}]"])
+    if study_config.model.architecture != "toe":
         raise UsageError(
-            f"--config {config}: architecture {chosen.model.architecture}, expected toe; W2NER is compared by itself"
+            f"--config {config}: architecture {study_config.model.architecture}, expected toe; "
+            "gridner adds W2NER to the comparison"
         )
     others = OtherSystems(_system_paths(systems or []), system_format)
     notes = Notes()
-    every_document = replace(reading, ids=None, except_ids=None)
-    places = find_parts(data)
-    _check_outside(output, places)
+    without_ids = replace(reading, ids=None, except_ids=None)
+    paths = find_parts(data)
+    _check_outside(output, paths)
     parts = {
         name: part_of(
-            (reading if name == "train" else every_document).documents(path, notes, activity="read"),
+            (reading if name == "train" else without_ids).documents(path, notes, activity="read"),
             notes=notes,
             name=name,
         )
-        for name, path in places.items()
+        for name, path in paths.items()
     }
     command = command_line()
     texts: dict[str, str] = {}
-    said, error = "", None
+    stopped, error = "", None
     with TrainingProgress(resume=False, quiet=False) as live:
         study = Study(
-            config=chosen,
+            config=study_config,
             parts=parts,
             output=output,
-            seeds=chosen.train.seeds,
+            seeds=study_config.train.seeds,
             lexicon=read_lexicon(lexicon) if lexicon is not None else Lexicon(),
             own_names=own_names,
             others=others,
@@ -134,22 +130,22 @@ def experiment(
             say=live.say,
             notes=notes,
         )
-        try:  # whatever ends it, what was found until then is shown
+        try:  # show the finished tables, whatever ends the study
             check_call(wanted, study)
             for name in wanted:
                 texts[name] = run_experiment(name, study)
         except Stopped:
-            said = "stopped, the state is saved"
+            stopped = "stopped, the state is saved"
         except KeyboardInterrupt:
-            said = "interrupted, what was finished is kept"
-        except GridnerError as found:
-            error = found
+            stopped = "interrupted, finished runs are kept"
+        except GridnerError as failure:
+            error = failure
     if error is None or texts:
         _print(study, {name: text for name, text in texts.items() if text})
     if error is not None:
         raise error
-    if said:
-        typer.echo(f"gridner: {said}; resume with: {command}", err=True)
+    if stopped:
+        typer.echo(f"gridner: {stopped}; resume with: {command}", err=True)
         raise typer.Exit(130)
     if study.runs.failures:
         raise typer.Exit(1)
@@ -161,46 +157,28 @@ def _print(study: Study, texts: Mapping[str, str]) -> None:
     print_notes(study.notes)
     if texts:
         typer.echo(f"written to {study.output}: {', '.join(f'{name}.md, .json, .png' for name in texts)}", err=True)
-    runs: dict[str, list[str]] = {}
-    for run, why in study.runs.failures.items():
-        runs.setdefault(why, []).append(run)
-    for why, some in runs.items():
-        typer.echo(f"gridner: {', '.join(some)} failed: {why}", err=True)
+    failed_runs: dict[str, list[str]] = {}  # by reason
+    for run, reason in study.runs.failures.items():
+        failed_runs.setdefault(reason, []).append(run)
+    for reason, runs in failed_runs.items():
+        typer.echo(f"gridner: {', '.join(runs)} failed: {reason}", err=True)
 
 
-def _check_outside(output: Path, places: Mapping[str, Path]) -> None:
-    for name, path in places.items():
+def _check_outside(output: Path, paths: Mapping[str, Path]) -> None:
+    for name, path in paths.items():
         if path.is_dir() and output.resolve().is_relative_to(path.resolve()):
             raise UsageError(f"--output {output}: inside the {name} documents of {path}, expected another folder")
 
 
-def find_parts(data: Path) -> dict[str, Path]:
-    """The folders or files of train, dev and, if it is there, test."""
-    if not data.is_dir():
-        raise UsageError(
-            f"--data {data}: {'a file' if data.exists() else 'not found'}, expected a folder with train and dev"
-        )
-    found: dict[str, Path] = {}
-    for name, stems in PARTS.items():
-        paths = [path for path in sorted(data.iterdir()) if (path.name if path.is_dir() else path.stem) in stems]
-        if len(paths) > 1:
-            raise UsageError(f"{data}: {' and '.join(path.name for path in paths)}, expected one {name}")
-        if paths:
-            found[name] = paths[0]
-        elif name != "test":
-            raise UsageError(f"{data}: no {name}, expected a folder or a file of that name, such as {name}.jsonl")
-    return found
-
-
 def _system_paths(systems: Sequence[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for text in systems:
         name, equals, path = (part.strip() for part in text.partition("="))
         if not equals or not name or not path or "/" in name or name.startswith(".") or not name.isprintable():
             raise UsageError(f"--system {text!r}, expected NAME=PATH, with a printable name that has no /")
         if not Path(path).exists():
             raise UsageError(f"--system {name}: {path} not found, expected predictions, a model or a folder of runs")
-        if name in found:
+        if name in paths:
             raise UsageError(f"--system {name} twice, expected each name once")
-        found[name] = Path(path)
-    return found
+        paths[name] = Path(path)
+    return paths

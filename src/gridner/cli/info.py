@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +9,6 @@ import typer
 
 from gridner.cli.printing import print_json
 from gridner.cli.shared_options import JsonOption
-from gridner.errors import GridnerError
-
-PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transformers", "accelerate", "onnx")
 
 
 def info(
@@ -32,18 +27,9 @@ def info(
     ```
 
     """
-    facts: dict[str, Any] = {"python": platform.python_version(), "system": platform.platform(), "versions": {}}
-    for name in PACKAGES:
-        try:
-            facts["versions"][name] = version(name)
-        except PackageNotFoundError:
-            facts["versions"][name] = None
-    try:
-        facts["model"] = _describe(model)
-    except GridnerError as error:
-        if model is not None:
-            raise
-        facts["model"] = {"error": str(error)}  # of the shipped model: worth a bug report
+    from gridner.inference.installation import describe_installation
+
+    facts = describe_installation(model)
     if as_json:
         print_json(facts)
         return
@@ -66,11 +52,3 @@ def _to_text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} = {entry}" for key, entry in value.items())
     return ", ".join(value) if isinstance(value, list) else f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _describe(model: Path | None) -> dict[str, Any]:
-    from gridner.inference.installed import find_model
-    from gridner.inference.model_info import describe_model
-
-    facts = describe_model(find_model(model))
-    return {"folder": str(model) if model else "the one that comes with gridner", **facts}

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gridner.cli.inputs import input_of
-from gridner.cli.predict_ray import is_table, predict_rest_on_ray, write_table_on_ray
 from gridner.cli.printing import print_json_line, print_notes
-from gridner.cli.progress import sentence_progress
+from gridner.cli.progress import document_progress, sentence_progress
 from gridner.cli.reading_options import READABLE_FORMATS, WRITABLE_FORMATS, ReadingOptions, reading_options, type_names
 from gridner.cli.shared_options import FlatOption, LexiconOption, MaxGapOption, ModelsOption, limit_to_cores
 from gridner.documents import Document
@@ -108,6 +107,7 @@ def predict(
         task_identity,
         write_predictions,
     )
+    from gridner.integrations.ray_files import is_table, predict_table, rest_predictor
 
     task = PredictionTask(
         model=tuple(model) if model else None,
@@ -124,7 +124,7 @@ def predict(
         if is_table(source) and reading != ReadingOptions():
             raise UsageError(f"{source}: Parquet, which Ray reads, expected no options that choose or split documents")
         if "://" in output:
-            write_table_on_ray(source, output, task, workers=workers, address=address)
+            predict_table(task, source, output, workers=workers, address=address)
             return
     path = Path(source) if source is not None else None
     documents: Iterable[Document] = ()
@@ -147,11 +147,13 @@ def predict(
         typer.echo(f"{folder}: {plural(entities, 'entity')} added to {plural(annotated, 'document')}", err=True)
     elif output is not None:
         if engine == "ray":
-            predict_rest = predict_rest_on_ray(source, documents, task, workers=workers, address=address, notes=notes)
-        else:
+            ray_source = source if source is not None and is_table(source) else documents
+            predict_on_ray = rest_predictor(task, ray_source, workers=workers, address=address, notes=notes)
 
-            def predict_rest(partial: PartialPredictions) -> Iterator[Document]:
-                return (predicted for _, predicted in predict_local(partial.left(documents)))
+        def predict_rest(partial: PartialPredictions) -> Iterator[Document]:
+            if engine == "ray":
+                return document_progress(predict_on_ray(partial), "predict")
+            return (predicted for _, predicted in predict_local(partial.left(documents)))
 
         written = write_predictions(
             predict_rest,

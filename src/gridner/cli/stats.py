@@ -48,28 +48,28 @@ def stats(
     from gridner.errors import Notes
 
     all_notes = [Notes() for _ in paths]
-    found = [
+    columns = [
         statistics(reading.documents(path, notes, activity="count"), notes)
         for path, notes in zip(paths, all_notes, strict=True)
     ]
     oracles = _candidate_oracles(model, paths, reading)
     published = PAPER[paper] if paper else {}
     if as_json:
-        columns: list[dict[str, Any]] = [
-            {"path": str(path), **one.to_json(), "notes": notes_json(notes)}
-            for path, one, notes in zip(paths, found, all_notes, strict=True)
+        corpora: list[dict[str, Any]] = [
+            {"path": str(path), **column.to_json(), "notes": notes_json(notes)}
+            for path, column, notes in zip(paths, columns, all_notes, strict=True)
         ]
-        for column, candidates in zip(columns, oracles, strict=False):
-            column["candidates"] = candidates.to_dict()
+        for corpus, candidates in zip(corpora, oracles, strict=False):
+            corpus["candidates"] = candidates.to_dict()
         table_1 = {
             split: dict(zip(("sentences", "entities", "discontinuous"), counts, strict=True))
             for split, counts in published.items()
         }
-        print_json({"corpora": columns, **({"paper": {paper: table_1}} if paper else {})})
+        print_json({"corpora": corpora, **({"paper": {paper: table_1}} if paper else {})})
         return
     names = [path.name or str(path) for path in paths]
     names = names if len(set(names)) == len(names) else list(map(str, paths))
-    _print_table(names, found, oracles, published)
+    _print_table(names, columns, oracles, published)
     for name, notes in zip(names, all_notes, strict=True):
         print_notes(notes, name if len(names) > 1 else "")
 
@@ -87,60 +87,60 @@ def _candidate_oracles(model: Path | None, paths: list[Path], reading: ReadingOp
 
 def _print_table(
     names: list[str],
-    found: list[Statistics],
+    columns: list[Statistics],
     oracles: list[CandidateOracle],
     published: dict[str, tuple[int, int, int]],
 ) -> None:
     from gridner.corpus.statistics import percent
 
     table = new_table("", *names, *(f"{split} (paper)" for split in published))
-    theirs = {
+    published_cells = {
         "sentences": [f"{sentences:,}" for sentences, _, _ in published.values()],
         "entities": [f"{entities:,}" for _, entities, _ in published.values()],
         "discontinuous": [f"{gaps:,}" for _, _, gaps in published.values()],
         "% discontinuous": [f"{percent(gaps, entities):.1f}" for _, entities, gaps in published.values()],
     }
-    for label, cells in (*_rows(found), *_candidate_rows(oracles)):
-        table.add_row(label, *cells, *([""] * (len(found) - len(cells))), *theirs.get(label, []))
+    for label, cells in (*_rows(columns), *_candidate_rows(oracles)):
+        table.add_row(label, *cells, *([""] * (len(columns) - len(cells))), *published_cells.get(label, []))
     print_table(table)
-    if any(percent(sum(one.cut.values()), one.entities) > 10 for one in found):
+    if any(percent(sum(column.cut.values()), column.entities) > 10 for column in columns):
         typer.echo("More than 10 % of the entities cannot become mentions; check --sentences and the offsets.")
 
 
-def _rows(found: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
+def _rows(columns: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
     """Yield the label and the cells of each row; a heading has no cells."""
     from gridner.corpus.statistics import percent
     from gridner.scoring.matching import OVERLAPS
     from gridner.text.sentences import CutReason
 
-    def share(part: int, whole: int) -> str:
-        return f"{part:,} ({percent(part, whole):.1f} %)"
+    def share(part: int, total: int) -> str:
+        return f"{part:,} ({percent(part, total):.1f} %)"
 
-    yield "documents", [f"{one.documents:,}" for one in found]
-    yield "sentences", [f"{one.sentences:,}" for one in found]
-    yield "words", [f"{one.words:,}" for one in found]
-    yield "entities", [f"{one.entities:,}" for one in found]
-    yield "discontinuous", [f"{one.discontinuous:,}" for one in found]
-    yield "% discontinuous", [f"{percent(one.discontinuous, one.entities):.1f}" for one in found]
-    yield "sharing words with another", [share(one.overlapped, one.entities) for one in found]
-    yield "annotated more than once", [f"{one.repeated:,}" for one in found]
+    yield "documents", [f"{column.documents:,}" for column in columns]
+    yield "sentences", [f"{column.sentences:,}" for column in columns]
+    yield "words", [f"{column.words:,}" for column in columns]
+    yield "entities", [f"{column.entities:,}" for column in columns]
+    yield "discontinuous", [f"{column.discontinuous:,}" for column in columns]
+    yield "% discontinuous", [f"{percent(column.discontinuous, column.entities):.1f}" for column in columns]
+    yield "sharing words with another", [share(column.overlapped, column.entities) for column in columns]
+    yield "annotated more than once", [f"{column.repeated:,}" for column in columns]
     yield "types (of these, discontinuous)", []
-    for name in sorted({name for one in found for name in one.types}):
-        yield f"  {name}", [f"{one.types[name]:,} ({one.discontinuous_types[name]:,})" for one in found]
+    for name in sorted({name for column in columns for name in column.types}):
+        yield f"  {name}", [f"{column.types[name]:,} ({column.discontinuous_types[name]:,})" for column in columns]
     yield "fragments", []
-    for size in sorted({size for one in found for size in one.fragments}):
-        yield f"  {size}", [f"{one.fragments[size]:,}" for one in found]
+    for size in sorted({size for column in columns for size in column.fragments}):
+        yield f"  {size}", [f"{column.fragments[size]:,}" for column in columns]
     yield "overlap of discontinuous", []
     for overlap in OVERLAPS:
-        yield f"  {overlap}", [f"{one.overlaps[overlap]:,}" for one in found]
+        yield f"  {overlap}", [f"{column.overlaps[overlap]:,}" for column in columns]
     yield "words: mean / median / 95 % / max", []
-    yield "  gaps", [_spread(one.gaps) for one in found]
-    yield "  entities", [_spread(one.entity_words) for one in found]
-    yield "  sentences", [_spread(one.sentence_words) for one in found]
+    yield "  gaps", [_spread(column.gaps) for column in columns]
+    yield "  entities", [_spread(column.entity_words) for column in columns]
+    yield "  sentences", [_spread(column.sentence_words) for column in columns]
     yield "entities that cannot become mentions", []
     for reason in CutReason:
-        yield f"  {reason.value}", [share(one.cut[reason.value], one.entities) for one in found]
-    scores = [one.oracle.score() for one in found]
+        yield f"  {reason.value}", [share(column.cut[reason.value], column.entities) for column in columns]
+    scores = [column.oracle.score() for column in columns]
     yield "oracle P / R / F1", [" / ".join(f"{100 * x:.2f}" for x in (s.precision, s.recall, s.f1)) for s in scores]
 
 
@@ -148,16 +148,18 @@ def _candidate_rows(oracles: list[CandidateOracle]) -> Iterator[tuple[str, list[
     """Yield the rows of a model's candidate words."""
     if not oracles:
         return
-    every = [one.to_dict() for one in oracles]
+    shares = [oracle.to_dict() for oracle in oracles]
     yield "candidate words of the model", []
     for share in ("words", "cells", "entity words"):
-        yield f"  {share}", [f"{100 * one[share]:.2f} %" for one in every]
-    scores = [one["oracle"].values() for one in every]
-    yield "  oracle P / R / F1", [" / ".join(f"{100 * x:.2f}" for x in some) for some in scores]
+        yield f"  {share}", [f"{100 * corpus[share]:.2f} %" for corpus in shares]
+    scores = [corpus["oracle"].values() for corpus in shares]
+    yield "  oracle P / R / F1", [" / ".join(f"{100 * x:.2f}" for x in values) for values in scores]
 
 
 def _spread(counts: Counter[int]) -> str:
     from gridner.corpus.statistics import summary
 
-    one = summary(counts)
-    return f"{one['mean']:.1f} / {one['median']:g} / {one['p95']:g} / {one['max']:g}" if one else "–"
+    lengths = summary(counts)
+    return (
+        f"{lengths['mean']:.1f} / {lengths['median']:g} / {lengths['p95']:g} / {lengths['max']:g}" if lengths else "–"
+    )

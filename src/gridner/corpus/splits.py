@@ -6,11 +6,18 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from gridner.documents import Document, extent
-from gridner.errors import Notes
+from gridner.errors import Notes, UsageError
 from gridner.formats.jsonl import to_json
 from gridner.text.sentences import Sentence, align
+
+PART_NAMES = {
+    "train": ("train", "training"),
+    "dev": ("dev", "devel", "development", "valid", "validation"),
+    "test": ("test",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +71,30 @@ def part_of(documents: Iterable[Document], *, notes: Notes, name: str) -> Part:
     """
     train = name.partition("-")[0] == "train"
     documents = sorted(documents, key=lambda document: document.id) if train else documents
-    kept: list[Document] = []
+    read: list[Document] = []
     sentences: list[Sentence] = []
     for document in documents:
         aligned = align(document)
         for entity, why in aligned.cut:
             what = "left out of training" if train else "counts as missed"
             notes.add(f"{name}: entity that {why.value}, {what}", f"{document.id}: {entity.type}")
-        kept.append(document)
+        read.append(document)
         sentences += aligned.sentences
-    return Part(tuple(kept), tuple(sentences))
+    return Part(tuple(read), tuple(sentences))
+
+
+def find_parts(folder: Path) -> dict[str, Path]:
+    """Return the folders or files of train and dev in a folder, and of test if there is one."""
+    if not folder.is_dir():
+        problem = "a file" if folder.exists() else "not found"
+        raise UsageError(f"{folder}: {problem}, expected a folder with train and dev")
+    parts: dict[str, Path] = {}
+    for name, accepted in PART_NAMES.items():
+        paths = [path for path in sorted(folder.iterdir()) if (path.name if path.is_dir() else path.stem) in accepted]
+        if len(paths) > 1:
+            raise UsageError(f"{folder}: {' and '.join(path.name for path in paths)}, expected one {name}")
+        if paths:
+            parts[name] = paths[0]
+        elif name != "test":
+            raise UsageError(f"{folder}: no {name}, expected a folder or a file of that name, such as {name}.jsonl")
+    return parts
