@@ -208,16 +208,16 @@ def ask(
 @contextmanager
 def _lines_without_terminal(each: Callable[[], None]) -> Iterator[Callable[[], None]]:
     """Print a line now and then if there is no terminal that shows the progress."""
-    start = said = time.monotonic()
+    start = last_line = time.monotonic()
     done = 0
 
     def count() -> None:
-        nonlocal done, said
+        nonlocal done, last_line
         each()
         done += 1
-        if not sys.stderr.isatty() and time.monotonic() - said > SECONDS_BETWEEN_LINES:
-            said = time.monotonic()
-            typer.echo(f"teachers: {done:,} sentences, {done / (said - start):,.0f}/s", err=True)
+        if not sys.stderr.isatty() and time.monotonic() - last_line > SECONDS_BETWEEN_LINES:
+            last_line = time.monotonic()
+            typer.echo(f"teachers: {done:,} sentences, {done / (last_line - start):,.0f}/s", err=True)
 
     yield count
 

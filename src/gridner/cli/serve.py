@@ -79,8 +79,8 @@ def serve(
         access_log=access_log,
     )
     at = f"[{host}]" if ":" in host else host
-    said = f"gridner is at http://{at}:{listening.getsockname()[1]} and finds {', '.join(service.recognizer.types)}"
-    typer.echo(f"{said}; Ctrl-C stops it", err=True)
+    started = f"gridner is at http://{at}:{listening.getsockname()[1]} and finds {', '.join(service.recognizer.types)}"
+    typer.echo(f"{started}; Ctrl-C stops it", err=True)
     if not local and token is None:
         typer.echo(f"note: whoever reaches {host} can ask it; {TOKEN} in the environment sets a token", err=True)
     run(service, listening)
@@ -91,9 +91,9 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError, UnicodeError) as error:
-        said = getattr(error, "strerror", None) or error
+        reason = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{host}:{port} cannot be listened on ({said}), expected a free port of this machine"
+            f"{host}:{port} cannot be listened on ({reason}), expected a free port of this machine"
         ) from None
     listening.setsockopt(
         socket.IPPROTO_TCP, socket.TCP_NODELAY, 1

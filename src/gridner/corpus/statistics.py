@@ -83,8 +83,8 @@ class Statistics:
                 self._add_item(item, counts)
         for entity, reason in aligned.cut:
             self.cut[reason.value] += 1
-            said = covered_text(document.text, entity.fragments)
-            where = f"{document.id}: {entity.type} {show_fragments(entity.fragments)} {said[:60]!r}"
+            covered = covered_text(document.text, entity.fragments)
+            where = f"{document.id}: {entity.type} {show_fragments(entity.fragments)} {covered[:60]!r}"
             notes.add(f"entity that {reason.value}", where)
         answer = oracle(document, alignment=aligned, notes=notes)
         self.oracle.add(document, answer, sentences=sentences)

@@ -42,8 +42,8 @@ class Table:
             notes.insert(0, "Mean ± standard deviation over the runs.")
         if any(isinstance(cell, Spread) and cell.runs == 1 for cell in cells):
             notes.insert(0, f"{ONE_RUN} One run, one seed.")
-        said = "".join(f"\n- {note}" for note in notes)
-        return f"## {self.title}\n\n{table}\n{said}\n" if said else f"## {self.title}\n\n{table}\n"
+        bullets = "".join(f"\n- {note}" for note in notes)
+        return f"## {self.title}\n\n{table}\n{bullets}\n" if bullets else f"## {self.title}\n\n{table}\n"
 
     def plain(self) -> dict[str, Any]:
         """The same for JSON."""

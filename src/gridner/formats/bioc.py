@@ -114,7 +114,7 @@ def _text(parsed: Any, annotations: list[Any], where: str, notes: Notes) -> str:
     byte_text = latin_text.encode("latin-1").decode(*UTF8)
     code_points = from_utf8(byte_text)
     if not all(_fits(annotation, byte_text, code_points) for annotation in annotations):
-        return text  # wrong either way, as is then said
+        return text  # wrong either way; the caller reports it
     notes.add("document with offsets in bytes of UTF-8, made characters", where)
     for location in chain.from_iterable(annotation.locations for annotation in annotations):
         start, end = code_points[location.offset], code_points[location.end]

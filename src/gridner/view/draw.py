@@ -76,7 +76,7 @@ def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
                 inside.append(entities[next_entity])
                 start, end = min(start, inside[-1].start), max(end, inside[-1].end)
                 next_entity += 1
-            elif following is not None and end > later:  # an entity goes on into the next sentence
+            elif following is not None and end > later:  # an entity continues in the next sentence
                 end = max(end, following.end)
                 following = next(sentences, None)
             else:
@@ -87,7 +87,7 @@ def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
 def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -> list[Line]:
     """Return a block of text in rows of at most `width` columns, each with the lanes of its entities below it.
 
-    An entity keeps its lane in all rows of the block; a bar that goes on in the next row ends in an arrow head. A label
+    An entity keeps its lane in all rows of the block; a bar that continues in the next row ends in an arrow head. A label
     stands after its bar, or before it if there is no room after it.
     """
     labels = [label_of(entity) for entity in entities]
