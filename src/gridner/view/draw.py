@@ -87,8 +87,8 @@ def blocks(document: Document) -> Iterator[tuple[Fragment, tuple[Entity, ...]]]:
 def draw(text: str, span: Fragment, entities: Sequence[Entity], *, width: int) -> list[Line]:
     """Return a block of text in rows of at most `width` columns, each with the lanes of its entities below it.
 
-    An entity keeps its lane in all rows of the block; a bar that continues in the next row ends in an arrow head. A label
-    stands after its bar, or before it if there is no room after it.
+    An entity keeps its lane in all rows of the block; a bar that continues in the next row ends in an arrow head. A
+    label stands after its bar, or before it if there is no room after it.
     """
     labels = [label_of(entity) for entity in entities]
     columns = columns_of(text, span)
