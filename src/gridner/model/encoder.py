@@ -31,11 +31,13 @@ class Encoder(nn.Module):
 
     def pool(self, pieces: Tensor, piece_mask: Tensor, word_pieces: Tensor) -> Tensor:
         """Return the words [B, n, width of the language model] as the maximum over their pieces."""
-        every = self.language_model(
+        output = self.language_model(
             input_ids=pieces, attention_mask=piece_mask.long(), output_hidden_states=self.layers > 1
         )
         states = (
-            torch.stack(every.hidden_states[-self.layers :]).mean(dim=0) if self.layers > 1 else every.last_hidden_state
+            torch.stack(output.hidden_states[-self.layers :]).mean(dim=0)
+            if self.layers > 1
+            else output.last_hidden_state
         )
         row = torch.arange(states.shape[0], device=states.device) * states.shape[1]
         places = word_pieces + row[:, None, None]  # among the pieces of all sentences

@@ -16,7 +16,9 @@ class PortableLstm(nn.Module):
         both = (encoder.forwards, encoder.backwards)
         self.hidden = encoder.forwards.hidden_size
         names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-        weights, recurrent, *biases = (torch.stack([_iofc(one.get_parameter(name)) for one in both]) for name in names)
+        weights, recurrent, *biases = (
+            torch.stack([_iofc(lstm.get_parameter(name)) for lstm in both]) for name in names
+        )
         self.weights = nn.Parameter(weights)
         self.recurrent = nn.Parameter(recurrent)
         self.biases = nn.Parameter(torch.cat(biases, dim=1))

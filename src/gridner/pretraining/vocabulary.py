@@ -44,7 +44,7 @@ def chosen_pieces(
     """Return the most frequent words that have several pieces; they are counted once and kept in `folder`."""
     found = _kept(folder / FILE, identity)
     if found is None:
-        arrays = (array for source in sources for some in pieces_of(source, pieces, Notes()) for array in some)
+        arrays = (array for source in sources for lines in pieces_of(source, pieces, Notes()) for array in lines)
         found = frequent_words(arrays, pieces.tokenizer, wanted)
         _keep(folder / FILE, identity, found)
     if len(found) < wanted:
