@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from gridner import Document, Entity, load, read
 from gridner.documents import extent
-from gridner.inference.installed import find_model
+from gridner.inference.installed_models import find_model
 from measure import machine, table
 
 LOWEST = 0.02

@@ -34,7 +34,7 @@ from gridner.inference.checkpoint import EXPORTED
 from gridner.inference.engine import ENCODER_BATCH_PIECES
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.word_pieces import PieceTokenizer
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.text import Sentence, align
 from measure import machine, table
 

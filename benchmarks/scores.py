@@ -17,7 +17,7 @@ from statistics import fmean, stdev
 from gridner import Document, read
 from gridner.scoring.evaluation import evaluate
 from gridner.text import align
-from gridner.text.sentences import entity_of
+from gridner.text.alignment import entity_of
 from measure import table
 
 SLICES = ("discontinuous", "continuous", "in_discontinuous_sentences")

@@ -37,7 +37,7 @@ from gridner.experiment.efficiency import ALONE, CELLS, WORK, Contender, batches
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.language_model import load_language_model, load_tokenizer, max_pieces
 from gridner.text import Sentence, align
-from gridner.training.data import Example, examples_of
+from gridner.training.examples import Example, examples_of
 from measure import machine, table
 
 SHORT = (8, 24)  # words of a short sentence, at least and at most: 16 on average

@@ -19,7 +19,7 @@ from typing import Any
 from gridner import Document, read
 from gridner.documents import extent
 from gridner.text import align
-from gridner.text.sentences import CutReason
+from gridner.text.alignment import CutReason
 from gridner.text.splitting import WORD
 from measure import best, machine, table
 

@@ -26,27 +26,27 @@ INSIDE = {
     "requests batcher worker queue connections openapi *",
     "integrations": "ray_files * spacy_docs",
     "pretraining": "__init__ run loop vocabulary network rows *",
-    "training": "__init__ learning corpora many_runs run loop step results diagnostics objective unlabelled "
+    "training": "__init__ corrections corpora many_runs run loop step results diagnostics objective unlabelled "
     "starting_model task run_folder *",
     "distillation": "collecting answer_file teachers sparse_grid",
     "export": "onnx *",
-    "model": "trained build portable toe language_model * dropout masks",
+    "model": "trained_model build onnx_lstm toe language_model * dropout masks",
     "view": "report_file report html cells terminal *",
-    "inference": "candidate_oracle selection installation prediction_files parallel tune_model tuning part_evaluation "
-    "loading combined model_card model_info recognizer base_recognizer cached_engine onnx_engine installed checkpoint "
-    "engine about *",
+    "inference": "candidate_oracle next_texts installation prediction_files parallel tune_model tuning "
+    "corpus_evaluation loading several_models model_card model_info recognizer base_recognizer cached_engine "
+    "onnx_engine installed_models checkpoint engine model_description *",
     "corpus": "held_out suggestions conversion * splits",
-    "config": "*",
+    "config": "__init__ *",
     "formats": "__init__ biocjson * _support",
     "formats/_support": "knowtator_xml repair word_lists *",
     "scoring": "serialization significance evaluation matching",
     "tagging": "oracle decoding *",
-    "text": "__init__ sentences *",
+    "text": "__init__ alignment *",
 }
 # Imports that point up, all of them inside a function: (module, what it imports).
 EXCEPTIONS = {
     ("documents", "view.html"),  # when a notebook shows a document
-    ("inference.loading", "model.trained"),  # when a model runs on torch
+    ("inference.loading", "model.trained_model"),  # when a model runs on torch
 }
 EXTRAS = {"spacy", "datasets", "pandas", "pyarrow"}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gridner.config import read_config
     from gridner.inference.loading import load
     from gridner.inference.recognizer import Recognizer
-    from gridner.model.trained import TrainedModel
+    from gridner.model.trained_model import TrainedModel
     from gridner.scoring.significance import compare
     from gridner.training import train
 
@@ -54,7 +54,7 @@ __all__ = [
 # Imported at first use: they need numpy, an engine or torch, which reading, writing and scoring do not.
 _LAZY = {
     "Recognizer": "gridner.inference.recognizer",
-    "TrainedModel": "gridner.model.trained",
+    "TrainedModel": "gridner.model.trained_model",
     "compare": "gridner.scoring.significance",
     "load": "gridner.inference.loading",
     "read_config": "gridner.config",

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from gridner import GridnerError, read, write
 from gridner.cli import app
-from gridner.inference.installed import find_model
-from gridner.model.trained import TrainedModel
+from gridner.inference.installed_models import find_model
+from gridner.model.trained_model import TrainedModel
 from gridner.training import TrainingTask, train_once
 from support.small import TEXTS, documents, part, tiny_config
 

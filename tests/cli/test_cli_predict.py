@@ -11,7 +11,7 @@ import pytest
 
 from gridner.documents import Document
 from gridner.formats import read, write
-from gridner.inference.installed import DEFAULT_MODEL
+from gridner.inference.installed_models import DEFAULT_MODEL
 from gridner.inference.loading import load
 from gridner.locking import only_process
 from support.command import gridner

@@ -11,7 +11,7 @@ from gridner.export.onnx import export
 from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import EXPORTED, read_checkpoint
 from gridner.inference.loading import load
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.training import TrainingTask, train_once
 from support.command import gridner
 from support.small import documents, part, tiny_config

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner.corpus.coordinations import Coordinations
-from gridner.text.sentences import Sentence
+from gridner.text.alignment import Sentence
 from support.small import sentence
 
 

@@ -13,8 +13,8 @@ from gridner.distillation.sparse_grid import LabelMap, SparseGrid
 from gridner.distillation.teachers import Teachers
 from gridner.errors import FormatError, Notes, OutputError, UsageError
 from gridner.export.onnx import export
-from gridner.model.trained import TrainedModel
-from gridner.text.sentences import Sentence
+from gridner.model.trained_model import TrainedModel
+from gridner.text.alignment import Sentence
 from support.distillation import LINES, answers, teacher, unlabelled
 
 

@@ -22,7 +22,7 @@ from gridner.errors import Notes, UsageError
 from gridner.formats import write
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.training import train_once
-from gridner.training.data import TrainingSet
+from gridner.training.examples import TrainingSet
 from gridner.training.initialization import fresh
 from gridner.training.interruption import Stopped
 from gridner.training.objective import Objective

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 
 from gridner.distillation.sparse_grid import LabelMap, SparseGrid, check_same_types
 from gridner.tagging.tags import TAG_SETS, TagScheme, TypeGroup
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 GROUPS = (TypeGroup("a", ("Drug",)), TypeGroup("b", ("Drug", "Sign")))
 

@@ -19,7 +19,7 @@ from gridner.experiment.markdown_table import Table
 from gridner.experiment.systems import System, runs_below, system_of
 from gridner.experiment.variants import ABLATION, SEARCH, ablation_rows, changed, chosen, w2ner_of
 from gridner.formats import write as write_corpus
-from gridner.inference.part_evaluation import predictions_jsonl
+from gridner.inference.corpus_evaluation import predictions_jsonl
 from gridner.scoring.evaluation import ERRORS
 from gridner.scoring.significance import Spread, spread
 from support.small import documents, tiny_config

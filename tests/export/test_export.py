@@ -21,7 +21,7 @@ from gridner.inference.engine import Engine, ScoredGrid, score_sentences
 from gridner.inference.loading import load
 from gridner.inference.onnx_engine import OnnxEngine
 from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
-from gridner.model.trained import TorchEngine, TrainedModel
+from gridner.model.trained_model import TorchEngine, TrainedModel
 from support.small import documents, part
 from support.untrained import untrained
 

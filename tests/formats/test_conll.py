@@ -11,7 +11,7 @@ from gridner.documents import Document, Entity, Fragment
 from gridner.errors import FormatError, Notes, OutputError
 from gridner.formats import read, write
 from gridner.formats._support.word_lists import document_from_words
-from gridner.text.sentences import Mention, align
+from gridner.text.alignment import Mention, align
 from support.formats import counted, put, through
 from support.strategies import ODD_TYPES, corpora, word_records
 

@@ -14,7 +14,7 @@ from gridner.errors import FormatError, Notes
 from gridner.formats import read, write
 from gridner.formats._support import json_stream
 from gridner.formats._support.word_lists import document_from_words
-from gridner.text.sentences import Mention, align
+from gridner.text.alignment import Mention, align
 from support.formats import counted, mentions, put, through
 from support.strategies import ODD_TYPES, corpora, word_records
 

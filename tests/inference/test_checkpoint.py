@@ -9,7 +9,7 @@ import torch
 from gridner.errors import FormatError, GridnerError, Notes
 from gridner.inference.checkpoint import MANIFEST, TOKENIZER, WEIGHTS, Checkpoint, read_checkpoint
 from gridner.inference.engine import score_sentences
-from gridner.model.trained import TorchEngine, TrainedModel
+from gridner.model.trained_model import TorchEngine, TrainedModel
 from gridner.tagging.tags import TagScheme
 from gridner.training.initialization import fresh
 from support.small import documents, part, tiny_config

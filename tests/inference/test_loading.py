@@ -12,7 +12,7 @@ import pytest
 
 from gridner import Document, UsageError, load
 from gridner.errors import Notes
-from gridner.inference import cores
+from gridner.inference import available_cores
 from gridner.inference.parallel import PredictionTask, predict_in_processes
 from support.small import documents
 
@@ -68,7 +68,7 @@ def test_threads_are_bounded_by_the_cores(exported: Path, monkeypatch: pytest.Mo
         return session(path, options, **more)
 
     monkeypatch.setattr(onnxruntime, "InferenceSession", watched)
-    monkeypatch.setattr(cores, "usable_cores", lambda: 3)
+    monkeypatch.setattr(available_cores, "usable_cores", lambda: 3)
     for threads in (2, 100_000):
         load(exported, threads=threads)
     assert asked == [2, 2, 3, 3]  # a model has two networks
@@ -86,7 +86,7 @@ def test_workers_are_bounded_by_the_cores(exported: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(parallel, "_pool", watched)
     monkeypatch.setattr(parallel, "usable_cores", lambda: 4)
-    monkeypatch.setattr(cores, "usable_cores", lambda: 4)
+    monkeypatch.setattr(available_cores, "usable_cores", lambda: 4)
     task = PredictionTask(model=exported, threads=100_000)
     assert len(list(predict_in_processes(task, documents(), workers=100_000, notes=Notes()))) == 6
     assert started == [(4, 1)]

@@ -11,7 +11,7 @@ from gridner.inference.recognizer import Recognizer
 from gridner.scoring.evaluation import evaluate
 from gridner.tagging.oracle import oracle
 from gridner.tagging.tags import TagScheme, TagSet
-from gridner.text.sentences import align
+from gridner.text.alignment import align
 from support.small import Gold, documents, part, word_pieces
 
 

@@ -10,7 +10,7 @@ import pytest
 import gridner
 from gridner.documents import Document
 from gridner.inference.checkpoint import read_checkpoint
-from gridner.inference.installed import DEFAULT_MODEL, OWN_MODELS, find_model
+from gridner.inference.installed_models import DEFAULT_MODEL, OWN_MODELS, find_model
 from gridner.inference.recognizer import Recognizer
 from support.small import documents
 

@@ -12,8 +12,8 @@ from gridner.errors import Notes
 from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.calibration import fit_calibration
 from gridner.inference.checkpoint import read_checkpoint
+from gridner.inference.corpus_evaluation import AnnotatedPart, evaluate_part, predict_part
 from gridner.inference.engine import GridBatch, WordVectors
-from gridner.inference.part_evaluation import AnnotatedPart, evaluate_part, predict_part
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.tuning import BONUSES, THRESHOLDS, score_entities, tune_and_calibrate, tune_decoding
 from gridner.inference.word_pieces import PieceBatch

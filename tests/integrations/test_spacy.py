@@ -30,7 +30,7 @@ from gridner.inference.loading import load
 from gridner.inference.word_pieces import PieceBatch
 from gridner.integrations.spacy import Component, Handler, Settings
 from gridner.integrations.spacy_docs import WIDENED, document_of, entities_of, put
-from gridner.text.sentences import sentences_of
+from gridner.text.alignment import sentences_of
 from gridner.text.splitting import tokenize
 from support.docs_pages import entry_point, run, run_section
 from support.small import TEXTS

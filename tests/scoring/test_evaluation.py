@@ -8,7 +8,7 @@ from gridner import Document, Entity, Fragment, MismatchError, Score, evaluate
 from gridner.scoring.evaluation import DISCONTINUOUS, ERRORS, IN_DISCONTINUOUS
 from gridner.scoring.matching import by_sentence, compared_entities, overlap_of, word_counts
 from gridner.scoring.serialization import error_shares, evaluation_json
-from gridner.text.sentences import sentences_of
+from gridner.text.alignment import sentences_of
 
 TEXT = "pain in left arm and shoulder . no rash"
 #       0    5  8    13  17  21       30 32 35

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gridner.inference.combined import CombinedRecognizer
+from gridner.inference.several_models import CombinedRecognizer
 from gridner.service.app import Service
 from support.serving import quick, running
 

@@ -8,7 +8,7 @@ from gridner.distillation.collecting import collect_answers
 from gridner.distillation.teachers import Teachers
 from gridner.documents import Document
 from gridner.errors import Notes
-from gridner.text.sentences import Sentence, sentences_of
+from gridner.text.alignment import Sentence, sentences_of
 from support.untrained import untrained
 
 LINES = (

@@ -9,7 +9,7 @@ from pathlib import Path
 from gridner.documents import Document, Fragment, extent
 from gridner.errors import Notes
 from gridner.formats import read, write
-from gridner.text.sentences import overlapping_words, sentences_of
+from gridner.text.alignment import overlapping_words, sentences_of
 
 
 def put(folder: Path, files: dict[str, str | bytes]) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gridner.cli.printing import slice_label
 from gridner.inference.checkpoint import ATTRIBUTION, CARD, Checkpoint, read_checkpoint
-from gridner.inference.installed import DEFAULT_MODEL, OWN_MODELS
+from gridner.inference.installed_models import DEFAULT_MODEL, OWN_MODELS
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 HEAD = """\

@@ -19,7 +19,7 @@ from gridner.inference.recognizer import Recognizer
 from gridner.service.app import Service
 from gridner.service.server import create_server
 from gridner.tagging.tags import TagScheme
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 WINDOW = 100  # words of a sentence that the slow recognizer reads at a time
 COMMAND = [sys.executable, "-m", "gridner", "serve", "--port", "0", "--threads", "1"]

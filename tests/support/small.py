@@ -15,7 +15,7 @@ from gridner.errors import Notes
 from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.word_pieces import PieceBatch, PieceTokenizer
 from gridner.tagging.tags import TagScheme
-from gridner.text.sentences import Mention, Sentence, Word
+from gridner.text.alignment import Mention, Sentence, Word
 
 TEXTS = (
     "Pain in left arm and shoulder.",

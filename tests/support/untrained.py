@@ -7,7 +7,7 @@ import numpy as np
 from gridner.config import config_from
 from gridner.errors import Notes
 from gridner.inference.checkpoint import Checkpoint
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training.initialization import fresh
 from support.small import part, tiny_config

@@ -18,11 +18,11 @@ from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, OutputError, UsageError
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.loading import load
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training import TrainingTask, train_once
-from gridner.training.data import TrainingSet, examples_of
 from gridner.training.diagnostics import tune_candidate_offset
+from gridner.training.examples import TrainingSet, examples_of
 from gridner.training.initialization import fresh
 from gridner.training.objective import Objective
 from gridner.training.task import check_parts

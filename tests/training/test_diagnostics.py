@@ -10,12 +10,12 @@ import torch
 from gridner.config import Config, config_from
 from gridner.errors import Notes
 from gridner.model.toe import Toe
-from gridner.model.trained import TorchEngine, TrainedModel
+from gridner.model.trained_model import TorchEngine, TrainedModel
 from gridner.model.trem import Residual
 from gridner.tagging.tags import TagScheme
 from gridner.training import TrainingTask, train_once
-from gridner.training.data import Example, examples_of
 from gridner.training.diagnostics import tune_candidate_offset
+from gridner.training.examples import Example, examples_of
 from gridner.training.initialization import Start, fresh
 from support.small import part, tiny_config
 

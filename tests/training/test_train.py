@@ -23,7 +23,7 @@ from gridner.errors import FormatError, InUseError, Notes, OutputError, UsageErr
 from gridner.formats import read
 from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import MANIFEST, WEIGHTS, read_checkpoint
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.scoring.significance import spread
 from gridner.training import train_once
 from gridner.training.interruption import Stopped

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gridner import Document, Entity, Fragment
 from gridner.errors import UsageError
 from gridner.scoring.matching import ComparedEntity
-from gridner.text.sentences import sentences_of
+from gridner.text.alignment import sentences_of
 from gridner.view.cells import cells
 from gridner.view.html import hidden_block, script
 from gridner.view.report import Report, _entities, page

@@ -27,10 +27,10 @@ def describe(
 
     """
     from gridner.files import write_text, write_whole
-    from gridner.inference.about import ModelAbout, read_about
     from gridner.inference.checkpoint import CARD, read_checkpoint, write_about
-    from gridner.inference.installed import find_model
+    from gridner.inference.installed_models import find_model
     from gridner.inference.model_card import described
+    from gridner.inference.model_description import ModelAbout, read_about
 
     checkpoint, _ = read_checkpoint(find_model(model) if about is None else model)
     if about is None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gridner.distillation.answer_file import AnswerInfo
     from gridner.distillation.teachers import Teachers
     from gridner.tagging.tags import TagScheme
-    from gridner.text.sentences import Sentence
+    from gridner.text.alignment import Sentence
 
 
 @reading_options(without=["texts"])
@@ -116,7 +116,7 @@ def distill(
     chosen = read_config(config, [*(settings or []), *([f"train.seeds=[{seeds}]"] if seeds is not None else [])])
     prepare_training()
     from gridner.corpus.splits import part_of
-    from gridner.inference.about import read_about
+    from gridner.inference.model_description import read_about
     from gridner.training import train_corpora
     from gridner.training.task import scheme_of
 
@@ -171,7 +171,7 @@ def ask(
     from gridner.distillation.teachers import Teachers
     from gridner.documents import Document
     from gridner.pretraining.text import fingerprint, lines_of, sources_of
-    from gridner.text.sentences import stream_sentences
+    from gridner.text.alignment import stream_sentences
 
     sources = sources_of(texts, format)
     about = [fingerprint(source) for source in sources]

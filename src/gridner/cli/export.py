@@ -11,7 +11,7 @@ from gridner.cli.printing import print_notes
 from gridner.cli.reading_options import ReadingOptions, reading_options
 from gridner.cli.shared_options import AboutOption
 from gridner.errors import Notes, UsageError, needs
-from gridner.text.sentences import stream_sentences
+from gridner.text.alignment import stream_sentences
 
 
 @reading_options()
@@ -41,8 +41,8 @@ def export(
 
     """
     from gridner.files import check_output
-    from gridner.inference.about import read_about
     from gridner.inference.model_card import described
+    from gridner.inference.model_description import read_about
 
     if int8 != (sample is not None):
         raise UsageError("--int8 or --sample alone, expected both: the sample sets the 8-bit scales")
@@ -51,7 +51,7 @@ def export(
         import onnxscript  # noqa: F401
 
         from gridner.export.onnx import export as write_exported
-        from gridner.model.trained import TrainedModel
+        from gridner.model.trained_model import TrainedModel
     sentences = None
     if sample is not None:
         notes = Notes()

@@ -43,7 +43,7 @@ def info(
 
 
 def _type_line(type_about: dict[str, str]) -> str:
-    from gridner.inference.about import TypeAbout
+    from gridner.inference.model_description import TypeAbout
 
     return f"{TypeAbout(**type_about)}" + (f" ({type_about['corpus']})" if type_about["corpus"] else "")
 

@@ -17,7 +17,7 @@ from gridner.cli.training_process import command_line, exit_when_interrupted, pr
 from gridner.errors import FormatError, Notes, plural
 
 if TYPE_CHECKING:
-    from gridner.training.learning import Learned
+    from gridner.training.corrections import Learned
 
 
 @reading_options(without=["texts"])
@@ -65,7 +65,7 @@ def learn(
     prepare_training()
     from gridner.corpus.suggestions import only_annotated
     from gridner.formats import guess
-    from gridner.training import learning
+    from gridner.training import corrections as learning
 
     if not corrections.exists():
         raise FormatError(f"{corrections}: not found")

@@ -20,7 +20,7 @@ def models(as_json: JsonOption = False) -> None:
     ```
 
     """
-    from gridner.inference.installed import DEFAULT_MODEL, installed_models
+    from gridner.inference.installed_models import DEFAULT_MODEL, installed_models
     from gridner.inference.model_info import describe_model
 
     found: list[dict[str, Any]] = []
@@ -36,7 +36,7 @@ def models(as_json: JsonOption = False) -> None:
 
 
 def _print_model(model: dict[str, Any]) -> None:
-    from gridner.inference.about import TypeAbout
+    from gridner.inference.model_description import TypeAbout
 
     head = f"{model['name']}{' (default)' * model['default']}"
     print(f"{head}: {model['description']}" if model.get("description") else head)

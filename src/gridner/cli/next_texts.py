@@ -18,7 +18,7 @@ from gridner.errors import FormatError, Notes, UsageError, plural
 
 if TYPE_CHECKING:
     from gridner.documents import Document
-    from gridner.inference.selection import Candidate
+    from gridner.inference.next_texts import Candidate
 
 LIST = "ids"
 
@@ -62,7 +62,7 @@ def next_texts(
     from gridner.corpus.suggestions import only_unannotated
     from gridner.formats import check_write, guess
     from gridner.inference.loading import load
-    from gridner.inference.selection import choose_next
+    from gridner.inference.next_texts import choose_next
 
     if not corpus.exists():
         raise FormatError(f"{corpus}: not found")

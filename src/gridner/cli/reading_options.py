@@ -19,7 +19,7 @@ from gridner.cli.progress import document_progress
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 from gridner.formats import FORMATS, read, read_ids
-from gridner.text.sentences import with_sentences
+from gridner.text.alignment import with_sentences
 from gridner.text.splitting import split_lines
 
 READABLE_FORMATS = ", ".join(name for name in FORMATS if name != "parquet")  # a table of entities has no texts

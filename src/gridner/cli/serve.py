@@ -55,7 +55,7 @@ def serve(
     threads = limit_to_cores("--threads", threads)
     with needs("serve"):
         from gridner.service.server import run
-    from gridner.inference.installed import find_models
+    from gridner.inference.installed_models import find_models
     from gridner.inference.loading import load
     from gridner.inference.model_info import describe_model
     from gridner.service.app import Service

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gridner.errors import plural
-from gridner.inference.cores import usable_cores
+from gridner.inference.available_cores import usable_cores
 
 ModelOption = Annotated[
     Path | None, typer.Option("--model", "-m", help="An installed model (see gridner models) or a model folder.")

@@ -111,7 +111,7 @@ def _rows(columns: list[Statistics]) -> Iterator[tuple[str, list[str]]]:
     """Yield the label and the cells of each row; a heading has no cells."""
     from gridner.corpus.statistics import percent
     from gridner.scoring.matching import OVERLAPS
-    from gridner.text.sentences import CutReason
+    from gridner.text.alignment import CutReason
 
     def share(part: int, total: int) -> str:
         return f"{part:,} ({percent(part, total):.1f} %)"

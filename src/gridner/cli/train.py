@@ -89,7 +89,7 @@ def train(
     chosen = read_config(config, changes)
     prepare_training()
     from gridner.corpus.splits import part_of
-    from gridner.inference.about import read_about
+    from gridner.inference.model_description import read_about
     from gridner.training import train_corpora
 
     notes = Notes()

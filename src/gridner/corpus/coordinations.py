@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from gridner.text.sentences import Mention, Sentence, Word
+from gridner.text.alignment import Mention, Sentence, Word
 
 Texts = tuple[str, ...]
 Key = tuple[str, str, Texts]  # the mention's type, which end is shared, and the words of that end

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gridner.documents import check_type
 from gridner.errors import FormatError, InvalidError, Notes
 from gridner.files import read_lines, reading
-from gridner.text.sentences import Sentence
+from gridner.text.alignment import Sentence
 from gridner.text.splitting import tokenize
 
 JOINS = frozenset(("and", "or", "/", ",", "("))  # words that start an enumeration or a bracket

@@ -11,7 +11,7 @@ from pathlib import Path
 from gridner.documents import Document, extent
 from gridner.errors import Notes, UsageError
 from gridner.formats.jsonl import to_json
-from gridner.text.sentences import Sentence, align
+from gridner.text.alignment import Sentence, align
 
 PART_NAMES = {
     "train": ("train", "training"),

@@ -22,7 +22,7 @@ from gridner.scoring.matching import (
     word_counts,
 )
 from gridner.tagging.oracle import oracle
-from gridner.text.sentences import CutReason, align
+from gridner.text.alignment import CutReason, align
 
 # Table 1 of Liu et al., TOE: sentences, entities, discontinuous
 PAPER = {

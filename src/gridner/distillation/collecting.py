@@ -12,7 +12,7 @@ from gridner.distillation.answer_file import SKIPPED, Answer, line_of
 from gridner.distillation.teachers import Teachers
 from gridner.errors import Notes, OutputError, UsageError
 from gridner.locking import only_process
-from gridner.text.sentences import Sentence
+from gridner.text.alignment import Sentence
 
 PART = "answers.jsonl"
 MOST_SENTENCES, MOST_CELLS = 512, 400_000  # per batch for the teachers; bounds the memory

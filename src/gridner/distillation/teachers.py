@@ -16,7 +16,7 @@ from gridner.inference.loading import load
 from gridner.inference.model_info import model_fingerprint
 from gridner.inference.recognizer import Recognizer
 from gridner.tagging.tags import TagScheme
-from gridner.text.sentences import Sentence
+from gridner.text.alignment import Sentence
 
 ALL_TAGS = "NNW+PNW+HTW+THW"
 

@@ -17,8 +17,8 @@ from gridner.files import write_text, write_whole
 from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import MANIFEST, read_checkpoint
+from gridner.inference.corpus_evaluation import predict_part, predictions_jsonl
 from gridner.inference.loading import load
-from gridner.inference.part_evaluation import predict_part, predictions_jsonl
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.tuning import tune_and_calibrate
 

@@ -33,12 +33,12 @@ from gridner.inference.batches import plan_encoder_batches, plan_grid_batches
 from gridner.inference.engine import ENCODER_BATCH_PIECES, score_sentences
 from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.model.toe import Batch
-from gridner.model.trained import TorchEngine
+from gridner.model.trained_model import TorchEngine
 from gridner.scoring.significance import spread
 from gridner.tagging.tags import TagScheme
-from gridner.text.sentences import Sentence
+from gridner.text.alignment import Sentence
 from gridner.training.cpu import flush_denormals
-from gridner.training.data import Example, examples_of
+from gridner.training.examples import Example, examples_of
 from gridner.training.initialization import fresh
 from gridner.training.objective import Objective
 from gridner.training.step import StepObjective, train_step

@@ -13,7 +13,7 @@ from gridner.experiment.paper_tables import Outcome
 from gridner.experiment.study import BASE, Study
 from gridner.experiment.systems import System
 from gridner.experiment.variants import SEARCH, Changes, changed, chosen
-from gridner.inference.part_evaluation import selection_score
+from gridner.inference.corpus_evaluation import selection_score
 
 Plan = tuple[Mapping[str, Config], int]  # the settings of each training, and how many trainings follow at most
 Choices = dict[str, str]  # the label of the best value of each group; a group without a better value is absent

@@ -10,7 +10,7 @@ from gridner.corpus.splits import Part
 from gridner.documents import Document
 from gridner.errors import FormatError, GridnerError, MismatchError
 from gridner.formats import read
-from gridner.inference.part_evaluation import evaluate_part
+from gridner.inference.corpus_evaluation import evaluate_part
 from gridner.scoring.evaluation import ALL, Evaluation, pair
 from gridner.scoring.serialization import error_shares
 from gridner.scoring.significance import Spread, spread

@@ -22,10 +22,10 @@ from gridner.inference.checkpoint import write_checkpoint
 from gridner.inference.engine import Engine, GridBatch, WordVectors
 from gridner.inference.onnx_engine import SCORES
 from gridner.inference.word_pieces import PieceBatch, PieceTokenizer
-from gridner.model.portable import PortableLstm
+from gridner.model.onnx_lstm import PortableLstm
 from gridner.model.toe import Toe
-from gridner.model.trained import TorchEngine, TrainedModel
-from gridner.text.sentences import Sentence
+from gridner.model.trained_model import TorchEngine, TrainedModel
+from gridner.text.alignment import Sentence
 
 SAMPLE = 256  # sentences on which the scales of 8 bits are measured
 MOST_WORDS = 100  # of a sampled sentence

@@ -22,7 +22,7 @@ from gridner.errors import FormatError, Notes, OutputError
 from gridner.files import Line, Source, read_lines
 from gridner.formats._support.folders import numbered_files
 from gridner.formats._support.word_lists import Record, document_from_words, sentences_to_write
-from gridner.text.sentences import Mention, Sentence
+from gridner.text.alignment import Mention, Sentence
 
 START = "-DOCSTART-"
 NO_ID = ("-X-", "O")  # what stands in a column of the line that starts a document

@@ -18,7 +18,7 @@ from gridner.errors import FormatError, Notes, plural
 from gridner.files import Line, Source, read_lines
 from gridner.formats._support.folders import numbered_files
 from gridner.formats._support.word_lists import document_from_words, sentences_to_write
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 MENTION = re.compile(r"(\d{1,9}(?:,\d{1,9})*) (\S.*)")
 

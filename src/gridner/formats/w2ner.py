@@ -19,7 +19,7 @@ from gridner.files import Source
 from gridner.formats._support.folders import numbered_files
 from gridner.formats._support.json_stream import stream_values
 from gridner.formats._support.word_lists import Record, document_from_words, sentences_to_write
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 
 def read(source: Source) -> Iterator[Document]:

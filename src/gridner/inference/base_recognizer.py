@@ -10,7 +10,7 @@ from itertools import islice
 
 from gridner.documents import Document, Entity
 from gridner.errors import Notes, UsageError
-from gridner.text.sentences import Mention, Sentence, entity_of, stream_sentences
+from gridner.text.alignment import Mention, Sentence, entity_of, stream_sentences
 
 SENTENCES_PER_BATCH = 512  # that are read, sorted by length and batched
 

@@ -11,7 +11,7 @@ from gridner.inference.engine import encode_sentences
 from gridner.inference.recognizer import Recognizer
 from gridner.scoring.evaluation import Evaluation
 from gridner.tagging.oracle import oracle
-from gridner.text.sentences import Sentence, align
+from gridner.text.alignment import Sentence, align
 
 
 @dataclass(slots=True)

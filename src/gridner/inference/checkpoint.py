@@ -23,8 +23,8 @@ from gridner.config import Config, config_from
 from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import FormatError, OutputError, UsageError
 from gridner.files import write_text, write_whole
-from gridner.inference.about import ModelAbout, TypeAbout, about_from
 from gridner.inference.calibration import Calibration
+from gridner.inference.model_description import ModelAbout, TypeAbout, about_from
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.tagging.tags import TagScheme, TypeGroup
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gridner.errors import GridnerError
-from gridner.inference.installed import find_model
+from gridner.inference.installed_models import find_model
 from gridner.inference.model_info import describe_model
 
 PACKAGES = ("gridner", "numpy", "onnxruntime", "tokenizers", "torch", "transformers", "accelerate", "onnx")

@@ -11,11 +11,11 @@ from typing import Any, overload
 from gridner.config import DecodingConfig, config_from
 from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import UsageError
+from gridner.inference.available_cores import at_most_cores
 from gridner.inference.checkpoint import read_checkpoint
-from gridner.inference.combined import CombinedRecognizer
-from gridner.inference.cores import at_most_cores
-from gridner.inference.installed import Model, Models, find_models
+from gridner.inference.installed_models import Model, Models, find_models
 from gridner.inference.recognizer import Recognizer
+from gridner.inference.several_models import CombinedRecognizer
 
 
 @overload
@@ -64,7 +64,7 @@ def _load_one(folder: Path, threads: int | None, decoding: Mapping[str, Any]) ->
 
 def _load_on_torch(folder: Path, threads: int | None, settings: DecodingConfig) -> Recognizer:
     try:
-        from gridner.model.trained import TrainedModel
+        from gridner.model.trained_model import TrainedModel
     except ImportError as error:
         raise UsageError(
             f"{folder}: a model on torch, but {error.name} is missing; install it with: pip install 'gridner[train]', "

@@ -8,8 +8,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from gridner.inference.about import ModelAbout
 from gridner.inference.checkpoint import Checkpoint
+from gridner.inference.model_description import ModelAbout
 
 VERSIONS = ("gridner", "torch", "transformers", "tokenizers", "numpy")
 

@@ -20,12 +20,12 @@ from typing import Any
 from gridner.corpus.flattening import simplified
 from gridner.documents import Document
 from gridner.errors import GridnerError, Notes, UsageError
-from gridner.inference.about import TypeAbout
+from gridner.inference.available_cores import at_most_cores, usable_cores
 from gridner.inference.base_recognizer import BaseRecognizer
 from gridner.inference.checkpoint import read_types
-from gridner.inference.cores import at_most_cores, usable_cores
-from gridner.inference.installed import Models, find_models
+from gridner.inference.installed_models import Models, find_models
 from gridner.inference.loading import load
+from gridner.inference.model_description import TypeAbout
 
 CHUNK_CHARACTERS = 50_000  # of the documents that a process gets at a time
 MAX_DEATHS = 3  # of processes in a row, before giving up

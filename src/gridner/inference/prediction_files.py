@@ -18,7 +18,7 @@ from gridner.files import Source
 from gridner.formats import check_write, write
 from gridner.formats._support.folders import files_under
 from gridner.inference.checkpoint import MANIFEST
-from gridner.inference.installed import find_models
+from gridner.inference.installed_models import find_models
 from gridner.inference.parallel import PredictionTask, predict_in_processes
 from gridner.inference.resumable import PartialPredictions
 from gridner.locking import only_process

@@ -27,7 +27,7 @@ from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.tagging.decoding import Decoded, decode
 from gridner.tagging.tags import GazetteerName, Relations, TagScheme, probabilities, shift_threshold, with_name_bonus
 from gridner.tagging.windows import merge_mentions
-from gridner.text.sentences import Mention, Sentence, renumber
+from gridner.text.alignment import Mention, Sentence, renumber
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from gridner.errors import Notes, UsageError
 from gridner.files import check_output, write_text, write_whole
 from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
-from gridner.inference.installed import find_model
+from gridner.inference.corpus_evaluation import AnnotatedPart, evaluate_part, predict_part, predictions_jsonl
+from gridner.inference.installed_models import find_model
 from gridner.inference.loading import load
 from gridner.inference.model_card import card_of, kind_of
-from gridner.inference.part_evaluation import AnnotatedPart, evaluate_part, predict_part, predictions_jsonl
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.tuning import tune_and_calibrate, without_tuning
 from gridner.scoring.evaluation import Evaluation

@@ -17,12 +17,12 @@ from gridner.errors import Notes, plural
 from gridner.inference.base_recognizer import SENTENCES_PER_BATCH
 from gridner.inference.calibration import Calibration, fit_calibration, reliability_table
 from gridner.inference.checkpoint import Checkpoint
-from gridner.inference.part_evaluation import AnnotatedPart, predict_part
+from gridner.inference.corpus_evaluation import AnnotatedPart, predict_part
 from gridner.inference.recognizer import Recognizer, ScoredWindow
 from gridner.tagging.decoding import decode
 from gridner.tagging.tags import Relations, with_name_bonus
 from gridner.tagging.windows import owning_window
-from gridner.text.sentences import Mention, Sentence, entity_of
+from gridner.text.alignment import Mention, Sentence, entity_of
 
 THRESHOLDS = (*np.arange(0.05, 0.951, 0.05).round(2).tolist(),)  # that are tried
 BONUSES = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0)  # of names, that are tried

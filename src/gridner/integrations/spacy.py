@@ -21,7 +21,7 @@ from gridner.documents import Document
 from gridner.errors import FormatError, Notes, OutputError, UsageError, needs
 from gridner.inference.base_recognizer import SENTENCES_PER_BATCH, BaseRecognizer
 from gridner.inference.checkpoint import ATTRIBUTION, CARD, EXPORTED, MANIFEST, NAMES, TOKENIZER, WEIGHTS
-from gridner.inference.installed import find_models
+from gridner.inference.installed_models import find_models
 from gridner.inference.loading import load
 from gridner.integrations.spacy_docs import NAME, Whose, document_of, entities_of, put
 

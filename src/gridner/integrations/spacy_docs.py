@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
-from gridner.text.sentences import with_sentences
+from gridner.text.alignment import with_sentences
 from gridner.text.splitting import split_sentences
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from gridner.scoring.matching import (
     shares_words,
     word_counts,
 )
-from gridner.text.sentences import Sentence, sentences_of
+from gridner.text.alignment import Sentence, sentences_of
 
 ALL, DISCONTINUOUS, CONTINUOUS = "all", "discontinuous", "continuous"
 IN_DISCONTINUOUS = "in_discontinuous_sentences"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from gridner.documents import Document, Entity, Fragment, extent
-from gridner.text.sentences import Sentence, overlapping_words
+from gridner.text.alignment import Sentence, overlapping_words
 
 Overlap = Literal["none", "left", "right", "multiple"]
 OVERLAPS: tuple[Overlap, ...] = get_args(Overlap)

@@ -11,10 +11,10 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
-from gridner.inference.about import TypeAbout
 from gridner.inference.base_recognizer import BaseRecognizer
-from gridner.inference.combined import CombinedRecognizer
+from gridner.inference.model_description import TypeAbout
 from gridner.inference.recognizer import Recognizer
+from gridner.inference.several_models import CombinedRecognizer
 from gridner.service import brat, label_studio, operations, page, recognition, schema
 from gridner.service.error_handlers import add_error_handlers
 from gridner.service.limits import Limits

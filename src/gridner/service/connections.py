@@ -16,7 +16,7 @@ from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gridner.errors import UsageError, plural
-from gridner.service.problems import problem
+from gridner.service.error_responses import problem
 
 MOST_CONNECTIONS = 2048  # connections at a time
 ACCEPTED_AT_ONCE = 16  # connections that are accepted at once, before any of them is counted

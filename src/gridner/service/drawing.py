@@ -25,7 +25,7 @@ from gridner.inference.recognizer import Recognizer
 from gridner.service.limits import Limits
 from gridner.service.requests import json_bytes, notes_json
 from gridner.service.worker import Steps
-from gridner.text.sentences import stream_sentences
+from gridner.text.alignment import stream_sentences
 from gridner.view.grid import window_grid
 
 

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from gridner.errors import GridnerError
+from gridner.service.error_responses import problem
 from gridner.service.middleware import busy
-from gridner.service.problems import problem
 from gridner.service.queue import BusyError
 from gridner.service.schema import KINDS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from gridner.documents import Document, Entity
 from gridner.errors import Notes
 from gridner.inference.base_recognizer import BaseRecognizer, SentenceRequest
-from gridner.text.sentences import Mention, Sentence, entity_of, stream_sentences
+from gridner.text.alignment import Mention, Sentence, entity_of, stream_sentences
 
 LONG_REQUEST = 2000  # characters; a request with more gives way to others
 

@@ -18,9 +18,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gridner.service.error_responses import problem
 from gridner.service.limits import Limits
 from gridner.service.metrics import Metrics
-from gridner.service.problems import problem
 from gridner.service.queue import BusyError
 
 POLICY = (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gridner.errors import UsageError
 from gridner.tagging.tags import Relations
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 Candidate = tuple[float, tuple[int, ...], int]  # score, words, type
 Link = tuple[int, int, float]  # a word, the next one of a mention, score

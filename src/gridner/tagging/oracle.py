@@ -12,7 +12,7 @@ from itertools import pairwise
 from gridner.documents import Document
 from gridner.errors import Notes
 from gridner.tagging.decoding import Decoded, decode_sparse
-from gridner.text.sentences import Alignment, Sentence, align, entity_of
+from gridner.text.alignment import Alignment, Sentence, align, entity_of
 
 
 def oracle(document: Document, *, alignment: Alignment | None = None, notes: Notes | None = None) -> Document:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridner.errors import UsageError
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 TagSet = Literal["NNW+PNW+HTW+THW", "NNW+THW", "PNW+HTW"]
 VoteMode = Literal["T", "L"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate
 
 from gridner.errors import UsageError
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 
 def window_ranges(costs: Sequence[int], *, max_words: int, max_cost: int, overlap: int) -> list[range]:

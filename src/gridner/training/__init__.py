@@ -1,7 +1,7 @@
 """Training: from documents to a model folder."""
 
 from gridner.training.corpora import TrainingResult, train, train_corpora
-from gridner.training.learning import learn
+from gridner.training.corrections import learn
 from gridner.training.run import train_once
 from gridner.training.task import TrainingTask
 

@@ -14,7 +14,7 @@ from gridner.corpus.splits import Corpus, part_of
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 from gridner.formats import read
-from gridner.inference.about import ModelAbout
+from gridner.inference.model_description import ModelAbout
 from gridner.scoring.evaluation import pair
 from gridner.scoring.significance import Spread
 from gridner.training.loop import Watcher

@@ -17,7 +17,7 @@ from gridner.model.candidates import CandidateHead, PaddedCandidates, candidates
 from gridner.model.masks import make_word_mask
 from gridner.model.toe import Batch, Toe
 from gridner.model.trem import Attention, Words
-from gridner.training.data import Example, gold_words
+from gridner.training.examples import Example, gold_words
 
 SAMPLE = 64  # sentences on which TREM's feedback is measured
 

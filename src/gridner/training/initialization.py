@@ -24,9 +24,9 @@ from gridner.model.language_model import (
     tiny_tokenizer,
 )
 from gridner.model.toe import Toe
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.tagging.tags import LINK_TAGS, TagScheme
-from gridner.text.sentences import Sentence
+from gridner.text.alignment import Sentence
 
 OF_GROUPS = ("candidates.out", "candidates.offset")
 Pairs = list[tuple[int, int]]  # numbers of the same label or group in the new and in the old network

@@ -16,7 +16,7 @@ from accelerate.utils import broadcast_object_list
 from gridner.config import TrainConfig
 from gridner.errors import UsageError
 from gridner.model.toe import Toe
-from gridner.training.data import Example, TrainingSet
+from gridner.training.examples import Example, TrainingSet
 from gridner.training.interruption import Stop, Stopped
 from gridner.training.objective import Objective
 from gridner.training.results import DevScores

@@ -17,8 +17,8 @@ from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.loss import cell_loss, one_label_loss, soft_cell_loss, soft_one_label_loss, word_loss
 from gridner.model.toe import Batch, ScoredGrids, TrainingOutput
 from gridner.tagging.tags import TagScheme
-from gridner.text.sentences import renumber
-from gridner.training.data import Example, gold_words
+from gridner.text.alignment import renumber
+from gridner.training.examples import Example, gold_words
 
 FEWER_CELLS = 4  # about how many times fewer cells a grid has with candidates
 MOST_PIECES = 4096  # of a batch for the encoder, padding included

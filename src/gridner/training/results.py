@@ -14,18 +14,18 @@ from typing import Any
 from gridner.errors import Notes
 from gridner.files import write_text, write_whole
 from gridner.inference.cached_engine import CachedEngine
-from gridner.inference.model_card import card_of
-from gridner.inference.part_evaluation import (
+from gridner.inference.corpus_evaluation import (
     AnnotatedPart,
     evaluate_part,
     predict_part,
     predictions_jsonl,
     selection_score,
 )
+from gridner.inference.model_card import card_of
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.tuning import tune_and_calibrate, tune_decoding
 from gridner.model.toe import Toe
-from gridner.model.trained import TrainedModel, recognizer_of
+from gridner.model.trained_model import TrainedModel, recognizer_of
 from gridner.scoring.evaluation import ALL, DISCONTINUOUS, Evaluation, Score
 from gridner.scoring.serialization import evaluation_json
 from gridner.training.curves import draw_curves

@@ -18,12 +18,12 @@ from gridner.errors import Notes, UsageError
 from gridner.inference.model_card import versions
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.model.toe import Toe
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.tagging.tags import TagScheme
 from gridner.training.cpu import flush_denormals
-from gridner.training.data import Example, TrainingSet, examples_of
 from gridner.training.device import device_of, precision_of
 from gridner.training.diagnostics import feedback_health, tune_candidate_offset
+from gridner.training.examples import Example, TrainingSet, examples_of
 from gridner.training.interruption import Stop
 from gridner.training.loop import Loop, Watcher
 from gridner.training.objective import Objective

@@ -10,7 +10,7 @@ from gridner.corpus.splits import Corpus
 from gridner.errors import Notes
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.model_card import versions
-from gridner.model.trained import TrainedModel
+from gridner.model.trained_model import TrainedModel
 from gridner.training.initialization import Start, continued, fresh
 from gridner.training.task import TrainingTask
 

@@ -10,7 +10,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from gridner.training.data import Example
+from gridner.training.examples import Example
 
 
 class StepObjective(Protocol):

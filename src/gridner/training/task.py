@@ -16,8 +16,8 @@ from gridner.corpus.splits import Corpus, Part
 from gridner.distillation.answer_file import AnswerInfo
 from gridner.distillation.sparse_grid import check_same_types
 from gridner.errors import Notes, UsageError, plural
-from gridner.inference.about import ModelAbout
 from gridner.inference.checkpoint import MANIFEST
+from gridner.inference.model_description import ModelAbout
 from gridner.tagging.tags import TagScheme, TagSet, TypeGroup
 
 NAME = re.compile(r"\w[\w.-]*")  # of a corpus

@@ -13,7 +13,7 @@ from gridner.distillation.sparse_grid import LabelMap
 from gridner.errors import Notes, UsageError
 from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.tagging.tags import TagScheme
-from gridner.training.data import Example
+from gridner.training.examples import Example
 
 TOO_LONG = "unlabelled sentence longer than a window of the student, left out"
 

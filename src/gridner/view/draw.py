@@ -13,7 +13,7 @@ from itertools import islice
 from rich.cells import cell_len
 
 from gridner.documents import Document, Entity, Fragment, extent
-from gridner.text.sentences import stream_sentences
+from gridner.text.alignment import stream_sentences
 
 SOLID, DOTTED, ONWARD = "━", "┄", "›"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gridner.inference.base_recognizer import SENTENCES_PER_BATCH
 from gridner.inference.recognizer import Recognizer, ScoredWindow
-from gridner.text.sentences import Sentence
+from gridner.text.alignment import Sentence
 
 LEAST = 0.02  # probability of a tag that is shown
 

@@ -27,7 +27,7 @@ from gridner.scoring.matching import (
 )
 from gridner.scoring.serialization import evaluation_json
 from gridner.scoring.significance import Unit, bootstrap, compare_evaluations
-from gridner.text.sentences import sentences_of
+from gridner.text.alignment import sentences_of
 from gridner.view.draw import visible
 from gridner.view.html import asset, hidden_block, script
 

@@ -15,7 +15,7 @@ from gridner.files import write_text, write_whole
 from gridner.inference.loading import load
 from gridner.inference.recognizer import Recognizer
 from gridner.scoring.significance import Unit
-from gridner.text.sentences import sentences_of
+from gridner.text.alignment import sentences_of
 from gridner.view.grid import grids
 from gridner.view.report import Report, page
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gridner.documents import Document, Entity, Fragment, covered_text, show_fragments
 from gridner.errors import InvalidError, Notes
 from gridner.formats._support.lost_information import note_losses
-from gridner.text.sentences import Mention, Sentence, Word, align, entity_of
+from gridner.text.alignment import Mention, Sentence, Word, align, entity_of
 
 Record = tuple[Sequence[str], Sequence[Mention]]  # the words of a sentence, and its mentions
 

@@ -18,7 +18,7 @@ from gridner.corpus.splits import Corpus
 from gridner.distillation.sparse_grid import SparseGrid
 from gridner.errors import Notes, UsageError
 from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
-from gridner.text.sentences import Mention, Sentence
+from gridner.text.alignment import Mention, Sentence
 
 
 @dataclass(frozen=True, slots=True)

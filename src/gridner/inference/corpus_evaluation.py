@@ -14,7 +14,7 @@ from gridner.errors import Notes
 from gridner.formats.jsonl import to_json
 from gridner.inference.recognizer import Recognizer
 from gridner.scoring.evaluation import DISCONTINUOUS, Evaluation
-from gridner.text.sentences import Sentence, entity_of
+from gridner.text.alignment import Sentence, entity_of
 
 
 class AnnotatedPart(NamedTuple):

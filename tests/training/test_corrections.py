@@ -7,10 +7,10 @@ import pytest
 
 from gridner import Document, Entity, Fragment, Notes, UsageError
 from gridner.inference.checkpoint import read_checkpoint
-from gridner.inference.installed import find_model
-from gridner.model.trained import TrainedModel
+from gridner.inference.installed_models import find_model
+from gridner.model.trained_model import TrainedModel
 from gridner.training import TrainingTask, learn, train_once
-from gridner.training.learning import replace_model
+from gridner.training.corrections import replace_model
 from support.small import documents, part, tiny_config
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gridner import Document, Entity, Fragment, InvalidError
 from gridner.documents import extent
 from gridner.text import Mention, Sentence, Word, align, entity_of, with_sentences
-from gridner.text.sentences import CutReason, fragments_of, overlapping_words, sentences_of
+from gridner.text.alignment import CutReason, fragments_of, overlapping_words, sentences_of
 
 
 def entity(type: str, *pairs: tuple[int, int]) -> Entity:

@@ -12,7 +12,7 @@ from typing import Literal
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
 from gridner.inference.recognizer import Recognizer
-from gridner.text.sentences import stream_sentences
+from gridner.text.alignment import stream_sentences
 
 LOWEST = 0.05  # score of an entity that counts as a doubt
 OPENING = 20  # words that could be read in the time that it takes to open a document

@@ -13,8 +13,8 @@ from gridner.corpus.splits import Part, part_of
 from gridner.documents import Document
 from gridner.errors import Notes, OutputError, UsageError, plural
 from gridner.inference.checkpoint import Checkpoint, read_checkpoint
+from gridner.inference.corpus_evaluation import AnnotatedPart, evaluate_part, predict_part
 from gridner.inference.loading import load
-from gridner.inference.part_evaluation import AnnotatedPart, evaluate_part, predict_part
 from gridner.scoring.evaluation import Evaluation
 from gridner.training.loop import Watcher
 from gridner.training.run import train_once

@@ -11,11 +11,11 @@ import pytest
 import gridner
 from gridner.documents import Document
 from gridner.errors import GridnerError, UsageError
-from gridner.inference.combined import CombinedRecognizer, merge_models
-from gridner.inference.installed import DEFAULT_MODEL, find_model, find_models, installed_models
+from gridner.inference.installed_models import DEFAULT_MODEL, find_model, find_models, installed_models
 from gridner.inference.parallel import PredictionTask
 from gridner.inference.recognizer import Recognizer
-from gridner.text.sentences import Mention, Sentence, stream_sentences
+from gridner.inference.several_models import CombinedRecognizer, merge_models
+from gridner.text.alignment import Mention, Sentence, stream_sentences
 from support.small import documents
 
 

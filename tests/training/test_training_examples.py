@@ -7,7 +7,7 @@ from gridner.corpus.held_out import folds_of, hold_out
 from gridner.corpus.splits import Corpus, Part, part_of
 from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, UsageError
-from gridner.training.data import TrainingSet, is_discontinuous
+from gridner.training.examples import TrainingSet, is_discontinuous
 from support.small import documents, part, tiny_config, word_pieces
 
 

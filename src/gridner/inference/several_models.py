@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gridner.errors import UsageError
 from gridner.inference.base_recognizer import BaseRecognizer, SentenceRequest
 from gridner.inference.recognizer import Recognizer
-from gridner.text.sentences import Mention
+from gridner.text.alignment import Mention
 
 
 @dataclass(frozen=True, slots=True)

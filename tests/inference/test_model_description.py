@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gridner.errors import FormatError, UsageError
-from gridner.inference.about import MAX_CHARACTERS, ModelAbout, TypeAbout, about_from, read_about
 from gridner.inference.checkpoint import MANIFEST, read_checkpoint, read_types, write_about
 from gridner.inference.model_card import card_of, described
+from gridner.inference.model_description import MAX_CHARACTERS, ModelAbout, TypeAbout, about_from, read_about
 from gridner.inference.model_info import describe_model
 from support.untrained import TYPES, untrained
 

@@ -7,8 +7,8 @@ import pytest
 
 from gridner import Document, Entity, Fragment, UsageError
 from gridner.config import DecodingConfig
+from gridner.inference.next_texts import LOWEST, choose_next
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.selection import LOWEST, choose_next
 from gridner.tagging.tags import TagScheme
 
 
