@@ -108,7 +108,7 @@ def test_an_answer_that_is_not_read_is_not_kept(monkeypatch: pytest.MonkeyPatch)
             checked.set()
 
     monkeypatch.setattr(Connection, "_is_unread", check)
-    asked = b"GET /page/page.js HTTP/1.1\r\nHost: x\r\n\r\n" * 2000
+    asked = b"GET /page/page.css HTTP/1.1\r\nHost: x\r\n\r\n" * 2000
     with running(Service(recognizer=quick()), unread_seconds=0.3) as address, connected(address) as greedy:
         sender = threading.Thread(target=greedy.sendall, args=(asked,), daemon=True)
         sender.start()
