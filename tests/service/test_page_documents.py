@@ -222,5 +222,5 @@ def test_the_table_sorts_and_groups(page: Page) -> None:
     page.select_option("#group", "type")
     heads = [head.split() for head in page.locator("#rows .group").all_inner_texts()]
     assert [(name, int(count)) for name, count in heads] == sorted(
-        ((name, column(1).count(name)) for name in set(column(1))), key=lambda pair: -pair[1]
+        ((name, column(1).count(name)) for name in set(column(1))), key=lambda pair: (-pair[1], pair[0])
     )
