@@ -175,11 +175,13 @@ def test_the_filters_do_not_cover_the_sentence_that_a_key_steps_to(page: "sync_a
     for width in (1200, 800, 320):
         page.set_viewport_size({"width": width, "height": 700})
         page.evaluate("document.activeElement.blur()")
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")  # laid out
         for _ in range(5):
             page.keyboard.press("j")
-        top = page.locator("li.now").bounding_box()["y"]
-        form = page.locator("#filters").bounding_box()
-        assert top >= max(0, form["y"] + form["height"]) - 1, width
+        page.wait_for_function(
+            """() => document.querySelector("li.now").getBoundingClientRect().top
+                >= Math.max(0, document.querySelector("#filters").getBoundingClientRect().bottom) - 1"""
+        )
     page.set_viewport_size({"width": 1200, "height": 700})
 
 
