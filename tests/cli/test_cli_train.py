@@ -112,7 +112,7 @@ def test_a_lexicon_goes_into_the_training_and_the_card(corpus: Path, tmp_path: P
     options = ["--train", corpus, "--set", "train.epochs=1", "--lexicon", tmp_path / "names.tsv"]
     done = gridner("train", "tiny", *options, "--output", tmp_path / "m")
     assert done.returncode == 0, done.stderr
-    assert "1 × lexicon: name of a type that train does not have, left out" in done.stderr
+    assert "1 × lexicon: name of a type that the corpus does not have, left out" in done.stderr
     assert (
         "The gazetteer adds 8 to the log-odds of the relations of its names: Sign 1."
         in (tmp_path / "m" / "README.md").read_text()

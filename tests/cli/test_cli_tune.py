@@ -122,3 +122,29 @@ def test_bad_input_is_said_in_a_line(model: Path, corpus: Path, tmp_path: Path) 
     assert done.returncode == 2
     assert "the model itself" in done.stderr
     assert (tmp_path / "full" / "letter.txt").read_text() == "dear"
+
+
+def test_names_of_a_corpus_and_scores_on_test(model: Path, corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / "names.tsv").write_text("Sign\ttoday\nSign\tbrand new ache\n")  # the corpus leaves "today" unannotated
+    done = gridner(
+        "tune", "--model", model, "--dev", f"a={corpus}", "--dev", f"b={corpus}", "--test", corpus,
+        "--lexicon", tmp_path / "names.tsv", "--names-from", corpus, "--output", tmp_path / "new",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for row in ("dev-a, before", "dev-a, after", "dev-b, before", "dev-b, after", "test "):
+        assert row in done.stdout
+    assert "1 × lexicon: name that the corpus mostly leaves unmarked, left out" in done.stderr
+    checkpoint, _ = read_checkpoint(tmp_path / "new")
+    names = {" ".join(name) for _, name in checkpoint.lexicon}
+    assert {"brand new ache", "nausea"} <= names
+    assert "today" not in names
+    assert set(checkpoint.training["scores"]) == {"dev-a", "dev-b", "test"}
+    assert (tmp_path / "new" / "test.jsonl").read_text() == (tmp_path / "new" / "dev-a.jsonl").read_text()
+
+
+def test_two_corpora_of_one_name_are_refused(model: Path, corpus: Path, tmp_path: Path) -> None:
+    output = tmp_path / "new"
+    done = gridner("tune", "--model", model, "--dev", f"a={corpus}", "--dev", f"a={corpus}", "--output", output)
+    assert done.returncode == 2
+    assert "--dev a=…: two of this name" in done.stderr
+    assert not output.exists()

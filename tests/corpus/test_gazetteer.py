@@ -139,8 +139,8 @@ def test_names_that_the_corpus_leaves_unmarked_are_left_out_and_counted() -> Non
     notes = Notes()
     kept = lexicon.suited(corpus, notes=notes)
     assert list(kept) == [("Cell", ["neuron"]), ("Cell", ["rod", "cell"])]
-    assert notes.places("lexicon: name that train mostly leaves unmarked, left out") == ["Cell: cell"]
-    assert notes.places("lexicon: name of a type that train does not have, left out") == ["Drug: aspirin"]
+    assert notes.places("lexicon: name that the corpus mostly leaves unmarked, left out") == ["Cell: cell"]
+    assert notes.places("lexicon: name of a type that the corpus does not have, left out") == ["Drug: aspirin"]
 
 
 def test_names_of_a_corpus_are_those_without_a_gap() -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from gridner import evaluate
 from gridner.config import Config, config_from
 from gridner.corpus.gazetteer import Lexicon
 from gridner.corpus.splits import Corpus, Part, part_of
@@ -18,6 +19,7 @@ from gridner.documents import Document, Entity, Fragment
 from gridner.errors import Notes, OutputError, UsageError
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.loading import load
+from gridner.inference.tune_model import tune_model
 from gridner.model.trained_model import TrainedModel
 from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training import TrainingTask, train_once
@@ -221,7 +223,7 @@ def test_names_are_judged_by_the_corpora_that_mark_their_type(tmp_path: Path) ->
     kept = list(read_checkpoint(tmp_path / "m")[0].lexicon)
     assert ("Drug", ["aspirin"]) in kept
     assert ("Sign", ["nausea"]) in kept
-    assert notes["lexicon: name of a type that train does not have, left out"] == 1
+    assert notes["lexicon: name of a type that the corpus does not have, left out"] == 1
 
 
 def test_what_belongs_to_a_label_goes_on_with_its_name(tmp_path: Path) -> None:
@@ -276,3 +278,28 @@ def test_dev_documents_that_another_corpus_trains_on_are_said(tmp_path: Path) ->
     other = Corpus("drugs", part_of(drugs().documents[:1], notes=Notes(), name="train"), dev)
     check_parts(replace(joint(tmp_path), dev=part(3), train=part(6), more=(other,)), notes)
     assert notes.places("dev-drugs: document that is also in train") == ["held"]
+
+
+def test_a_model_of_several_corpora_is_tuned_on_all_of_them(tmp_path: Path) -> None:
+    train_once(joint(tmp_path / "m", epochs=1))
+    corpora = {"signs": documents(), "drugs": list(drugs().documents)}
+    notes = Notes()
+    tuned = tune_model(corpora, tmp_path / "t", model=tmp_path / "m", test=corpora, names_from=[corpora["drugs"]])
+    assert list(tuned.before) == ["dev-signs", "dev-drugs"]
+    assert list(tuned.after) == ["dev-signs", "dev-drugs", "test-signs", "test-drugs"]
+    checkpoint, _ = read_checkpoint(tmp_path / "t")
+    assert list(checkpoint.training["scores"]) == list(tuned.after)
+    assert set(checkpoint.lexicon.types) == {"Drug"}
+    for name, gold in corpora.items():
+        own = {"signs": "Sign", "drugs": "Drug"}[name]
+        found = [json.loads(line) for line in (tmp_path / "t" / f"test-{name}.jsonl").read_text().splitlines()]
+        assert {entity["type"] for document in found for entity in document["entities"]} <= {own}
+        expected = evaluate(gold, [only(document, own) for document in load(tmp_path / "t").pipe(gold)])
+        assert tuned.after[f"test-{name}"].score() == expected.score()
+    tune_model(corpora["drugs"], tmp_path / "one", model=tmp_path / "m", notes=notes)
+    assert not any("count as wrong" in note for note, _, _ in notes)  # signs are of another corpus
+
+
+def only(document: Document, type: str) -> Document:
+    """The document with its entities of one type."""
+    return replace(document, entities=tuple(entity for entity in document.entities if entity.type == type))

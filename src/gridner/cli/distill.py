@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -25,7 +24,6 @@ from gridner.corpus.held_out import DEV_SHARE
 from gridner.errors import Notes, OutputError, UsageError, plural
 
 if TYPE_CHECKING:
-    from gridner.corpus.splits import Part
     from gridner.distillation.answer_file import AnswerInfo
     from gridner.distillation.teachers import Teachers
     from gridner.tagging.tags import TagScheme
@@ -115,7 +113,6 @@ def distill(
     paths = corpus_paths(train, dev or (), test or (), weight or (), default_share=DEV_SHARE)
     chosen = read_config(config, [*(settings or []), *([f"train.seeds=[{seeds}]"] if seeds is not None else [])])
     prepare_training()
-    from gridner.corpus.splits import part_of
     from gridner.inference.model_description import read_about
     from gridner.training import train_corpora
     from gridner.training.task import scheme_of
@@ -123,13 +120,7 @@ def distill(
     if output.is_dir() and any(output.iterdir()) and not resume:
         raise OutputError(f"{output}: exists and is not empty; choose a new folder, or resume a run with --resume")
     notes = Notes()
-    every_document = replace(reading, ids=None, except_ids=None)
-
-    def read_part(path: Path, name: str) -> Part:
-        options = reading if name.startswith("train") else every_document
-        return part_of(options.documents(path, notes, activity="read"), notes=notes, name=name)
-
-    corpora = paths.read(read_part)
+    corpora = paths.read(reading, notes=notes)
     scheme = scheme_of(corpora, chosen.model.tags)
     description = read_about(about, scheme.types) if about is not None else None
     file = answers if answers is not None else output.with_name(f"{output.name}.answers.jsonl")

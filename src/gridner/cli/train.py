@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,9 +17,6 @@ from gridner.cli.training_process import command_line, exit_when_interrupted, is
 from gridner.corpus.gazetteer import read_lexicon
 from gridner.corpus.held_out import DEV_SHARE
 from gridner.errors import Notes, UsageError
-
-if TYPE_CHECKING:
-    from gridner.corpus.splits import Part
 
 
 @reading_options(without=["texts"])
@@ -88,18 +84,11 @@ def train(
     changes = [*(settings or []), *([f"train.seeds=[{seeds}]"] if seeds is not None else [])]
     chosen = read_config(config, changes)
     prepare_training()
-    from gridner.corpus.splits import part_of
     from gridner.inference.model_description import read_about
     from gridner.training import train_corpora
 
     notes = Notes()
-    every_document = replace(reading, ids=None, except_ids=None)
-
-    def read_part(path: Path, name: str) -> Part:
-        options = reading if name.startswith("train") else every_document
-        return part_of(options.documents(path, notes, activity="read"), notes=notes, name=name)
-
-    corpora = paths.read(read_part)
+    corpora = paths.read(reading, notes=notes)
     types = sorted({name for corpus in corpora for name in corpus.train.types})
     description = read_about(about, types) if about is not None else None
     with (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,9 @@ from gridner.corpus.held_out import DEV_SHARE
 from gridner.errors import UsageError
 
 if TYPE_CHECKING:
+    from gridner.cli.reading_options import ReadingOptions
     from gridner.corpus.splits import Corpus, Part
+    from gridner.errors import Notes
 
 PART_NAMES = "train|training|dev|devel|development|valid|validation|test|testing|eval"
 PART_NAME = re.compile(rf"(?:{PART_NAMES})", re.IGNORECASE)  # says nothing about the corpus
@@ -80,17 +82,22 @@ class CorpusPaths:
         """Return train, dev or test, with the name of the corpus if there are several."""
         return f"{kind}-{corpus}" if self.several else kind
 
-    def read(self, read_part: Callable[[Path, str], Part]) -> list[Corpus]:
-        """Read the corpora; `read_part` gets a path and the name of the part. A held-out share is still in train."""
-        from gridner.corpus.splits import Corpus
+    def read(self, reading: ReadingOptions, *, notes: Notes) -> list[Corpus]:
+        """Read the corpora. The ids of the options select training documents. A held-out share is still in train."""
+        from gridner.corpus.splits import Corpus, part_of
 
-        def part(kind: str, corpus: str, paths: dict[str, str]) -> Part | None:
-            return read_part(Path(paths[corpus]), self.part_name(kind, corpus)) if corpus in paths else None
+        every_document = replace(reading, ids=None, except_ids=None)
+
+        def part(kind: str, corpus: str, path: str) -> Part:
+            options = reading if kind == "train" else every_document
+            documents = options.documents(Path(path), notes, activity="read")
+            return part_of(documents, notes=notes, name=self.part_name(kind, corpus))
 
         corpora = []
         for name, path in self.train.items():
-            train = read_part(Path(path), self.part_name("train", name))
-            test, dev = part("test", name, self.test), part("dev", name, self.dev)
+            train = part("train", name, path)
+            test = part("test", name, self.test[name]) if name in self.test else None
+            dev = part("dev", name, self.dev[name]) if name in self.dev else None
             corpora.append(Corpus(name if self.several else "", train, dev, test, self.weights[name]))
         return corpora
 
@@ -101,7 +108,7 @@ def corpus_paths(
     """Check the values of the repeated options and assign them to the corpora, before anything is read."""
     train_paths = [_named_path(value) for value in train]
     path_names = [path.corpus_name for path in train_paths]
-    names = _unique_names(train_paths)
+    names = _unique_names("--train", train_paths)
     if weights and len(weights) != len(names):
         raise UsageError(f"--weight {len(weights)} times for {len(names)} --train, expected one for each")
     share = default_share if not dev else share_of(dev[0]) if len(dev) == 1 else None
@@ -124,6 +131,12 @@ def corpus_paths(
     )
 
 
+def paths_by_name(option: str, values: Sequence[str]) -> dict[str, Path]:
+    """Return the paths of a repeated option by the name of their corpus, given as NAME=PATH or made from the path."""
+    paths = [_named_path(value) for value in values]
+    return dict(zip(_unique_names(option, paths), (Path(path.path) for path in paths), strict=True))
+
+
 def share_of(dev: str) -> float | None:
     """Return the share of the documents to hold out; None for a path or "none"."""
     if dev == NO_DEV or Path(dev).exists():
@@ -142,13 +155,13 @@ def _named_path(value: str) -> NamedPath:
     return NamedPath(value) if match is None or Path(value).exists() else NamedPath(match["path"], match["name"])
 
 
-def _unique_names(paths: Sequence[NamedPath]) -> list[str]:
+def _unique_names(option: str, paths: Sequence[NamedPath]) -> list[str]:
     """Return the given names, and names made from paths, with a number if the name is taken."""
     names: list[str] = []
     given_names = [path.name for path in paths if path.name is not None]
     for path in paths:
         if path.name is not None and given_names.count(path.name) > 1:
-            raise UsageError(f"--train {path.name}=…: two of this name, expected different ones")
+            raise UsageError(f"{option} {path.name}=…: two of this name, expected different ones")
         name, number = path.corpus_name, 1
         while path.name is None and (name in names or name in given_names):
             number += 1

@@ -124,9 +124,9 @@ class Lexicon:
         for type, name in self:
             key = " ".join(name)
             if type not in types:
-                notes.add("lexicon: name of a type that train does not have, left out", f"{type}: {key}")
+                notes.add("lexicon: name of a type that the corpus does not have, left out", f"{type}: {key}")
             elif marked[type, key] < unmarked[key]:
-                notes.add("lexicon: name that train mostly leaves unmarked, left out", f"{type}: {key}")
+                notes.add("lexicon: name that the corpus mostly leaves unmarked, left out", f"{type}: {key}")
             else:
                 fitting.append((type, name))
         return Lexicon(fitting)
@@ -164,6 +164,16 @@ def names_of(sentences: Iterable[Sentence]) -> Lexicon:
         for mention in sentence.mentions
         if len(mention.words) == mention.tail - mention.head + 1
     )
+
+
+def fitting_names(lexicon: Lexicon, corpora: Sequence[Collection[Sentence]], *, notes: Notes) -> Lexicon:
+    """Return the names that fit the sentences of the corpora that annotate their type. Count the others."""
+    fitting, known = Lexicon(), set()
+    for sentences in corpora:
+        types = {mention.type for sentence in sentences for mention in sentence.mentions}
+        known |= types
+        fitting |= Lexicon((type, name) for type, name in lexicon if type in types).suited(sentences, notes=notes)
+    return fitting | Lexicon((type, name) for type, name in lexicon if type not in known).suited((), notes=notes)
 
 
 def read_lexicon(path: str | Path) -> Lexicon:

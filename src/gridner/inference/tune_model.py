@@ -1,20 +1,21 @@
-"""Tune a model for a new corpus without training: thresholds, the bonus of gazetteer names, calibration."""
+"""Tune a model for new corpora without training: thresholds, the bonus of gazetteer names, calibration."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from gridner.config import DecodingConfig
+from gridner.corpus.gazetteer import fitting_names, names_of
 from gridner.corpus.splits import Part, part_of
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
 from gridner.files import check_output, write_text, write_whole
 from gridner.inference.cached_engine import CachedEngine
-from gridner.inference.checkpoint import ATTRIBUTION, read_checkpoint, write_checkpoint
+from gridner.inference.checkpoint import ATTRIBUTION, Checkpoint, read_checkpoint, write_checkpoint
 from gridner.inference.corpus_evaluation import AnnotatedPart, evaluate_part, predict_part, predictions_jsonl
 from gridner.inference.installed_models import find_model
 from gridner.inference.loading import load
@@ -24,23 +25,27 @@ from gridner.inference.tuning import tune_and_calibrate, without_tuning
 from gridner.scoring.evaluation import Evaluation
 from gridner.scoring.serialization import evaluation_json
 
+Corpora = Iterable[Document] | Mapping[str, Iterable[Document]]  # one, or several by name
+
 
 @dataclass(frozen=True, slots=True)
 class TunedModel:
-    """Where a tuned model is, its decoding settings, and the scores on dev before and after."""
+    """Where a tuned model is, its decoding settings, and its scores by part: dev before and after, test after."""
 
     folder: Path
     decoding: DecodingConfig
-    before: Evaluation
-    after: Evaluation
+    before: Mapping[str, Evaluation]
+    after: Mapping[str, Evaluation]
 
 
 def tune_model(
-    documents: Iterable[Document],
+    dev: Corpora,
     output: str | Path,
     *,
     model: str | Path | None = None,
     lexicon: str | None = None,
+    names_from: Sequence[Iterable[Document]] = (),
+    test: Corpora | None = None,
     ignore_missing_types: bool = False,
     threads: int | None = None,
     force: bool = False,
@@ -49,9 +54,10 @@ def tune_model(
 ) -> TunedModel:
     """Choose the decoding settings and the calibration of a model on documents, and write it as a new model.
 
-    The network stays as it is, so this needs no torch. The default model is the one that comes with gridner. With
-    `ignore_missing_types`, types that the documents do not annotate do not count as wrong. The output folder also gets
-    the predictions, `dev.jsonl`.
+    The network stays as it is, so this needs no torch. The default model is the one that comes with gridner. The names
+    of annotated corpora `names_from` are added to its gazetteer, and names that these mostly leave unannotated are
+    dropped. Each corpus counts for the types of the model's groups that it annotates; with `ignore_missing_types`,
+    only for types that it has entities of. The output folder also gets the predictions, `dev.jsonl` and `test.jsonl`.
     """
     output, folder = Path(output), find_model(model)
     notes = Notes() if notes is None else notes
@@ -60,30 +66,34 @@ def tune_model(
         raise UsageError(f"{output}: the folder of the model itself; choose another one")
     checkpoint, pieces = read_checkpoint(folder)
     recognizer = load(folder, threads=threads, lexicon=lexicon)
-    dev = part_of(documents, notes=notes, name="dev")
-    _check_types(dev, checkpoint.types)
-    annotated = AnnotatedPart(dev, dev.types if ignore_missing_types else checkpoint.types)
-    for missing in sorted(set(checkpoint.types) - set(dev.types)):
-        consequence = "left out" if ignore_missing_types else "predictions count as wrong; --types leaves them out"
-        notes.add(f"dev: type without entities, {consequence}", missing)
-    recognizer.engine = CachedEngine(recognizer.engine)
-
-    def predict_and_score(recognizer: Recognizer) -> tuple[list[Document], Evaluation]:
-        predicted = annotated.only(predict_part(recognizer, dev))
-        return predicted, evaluate_part(dev, predicted)
-
-    _, before = predict_and_score(replace(recognizer, lexicon=checkpoint.lexicon))
+    parts = {
+        name: _annotated(part_of(documents, notes=notes, name=name), name, checkpoint, ignore_missing_types, notes)
+        for name, documents in (*_parts("dev", dev), *_parts("test", test or {}))
+    }
+    devs = {name: part for name, part in parts.items() if kind_of(name) == "dev"}
+    if named := [part_of(documents, notes=notes, name="train").sentences for documents in names_from]:
+        for sentences in named:
+            recognizer.lexicon |= names_of(sentences)
+        recognizer.lexicon = fitting_names(recognizer.lexicon, named, notes=notes)
+    engine = recognizer.engine
+    recognizer.engine = CachedEngine(engine)
+    before = {name: _predicted(replace(recognizer, lexicon=checkpoint.lexicon), dev)[1] for name, dev in devs.items()}
     checkpoint = without_tuning(replace(checkpoint, lexicon=recognizer.lexicon))
     recognizer = replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration)
-    checkpoint, reliability = tune_and_calibrate(checkpoint, recognizer, annotated, notes=notes)
+    checkpoint, reliability = tune_and_calibrate(checkpoint, recognizer, *devs.values(), notes=notes)
     decoding = checkpoint.config.decoding
-    predicted, after = predict_and_score(replace(recognizer, decoding=decoding, calibration=checkpoint.calibration))
+    recognizer = replace(recognizer, decoding=decoding, calibration=checkpoint.calibration)
+    after, texts = {}, {}
+    for name, part in parts.items():
+        recognizer = recognizer if name in devs else replace(recognizer, engine=engine)
+        predicted, after[name] = _predicted(recognizer, part)
+        texts[f"{name}.jsonl"] = predictions_jsonl(predicted)
     facts = dict(checkpoint.training)
     train_data = {name: about for name, about in facts.get("data", {}).items() if kind_of(name) == "train"}
     facts |= {
         "tuned": [*facts.get("tuned", []), command],
-        "data": {**train_data, "dev": dev.about()},
-        "scores": {"dev": evaluation_json(after)},
+        "data": {**train_data, **{name: annotated.part.about() for name, annotated in parts.items()}},
+        "scores": {name: evaluation_json(evaluation) for name, evaluation in after.items()},
         "reliability": reliability,
         "lexicon": checkpoint.lexicon.about() if checkpoint.lexicon else None,
         "notes": {note: count for note, count, _ in notes},
@@ -97,7 +107,6 @@ def tune_model(
     write_checkpoint(
         output, checkpoint, tokenizer=pieces.tokenizer, write_network=copy_network, card=card_of(checkpoint)
     )
-    texts = {"dev.jsonl": predictions_jsonl(predicted)}
     if (folder / ATTRIBUTION).is_file():
         texts[ATTRIBUTION] = (folder / ATTRIBUTION).read_text(encoding="utf-8")
     for name, text in texts.items():
@@ -105,10 +114,34 @@ def tune_model(
     return TunedModel(output, decoding, before, after)
 
 
-def _check_types(dev: Part, known: tuple[str, ...]) -> None:
-    if not dev.types:
-        raise UsageError(f"dev: no entities; tuning needs some of {', '.join(known)}")
-    if unknown := sorted(set(dev.types) - set(known)):
+def _parts(kind: str, corpora: Corpora) -> list[tuple[str, Iterable[Document]]]:
+    """Return the documents by the name of their part: dev, or dev-NAME if the corpora have names."""
+    if isinstance(corpora, Mapping):
+        return [(f"{kind}-{name}", documents) for name, documents in corpora.items()]
+    return [(kind, corpora)]
+
+
+def _annotated(
+    part: Part, name: str, checkpoint: Checkpoint, ignore_missing_types: bool, notes: Notes
+) -> AnnotatedPart:
+    """Return the part with the types that it counts for. Other types are an error or noted."""
+    present, known = set(part.types), checkpoint.types
+    if not present:
+        raise UsageError(f"{name}: no entities; tuning needs some of {', '.join(known)}")
+    if unknown := sorted(present - set(known)):
         raise UsageError(
-            f"dev: entities of {', '.join(unknown)}, expected those of {', '.join(known)} alone (see --types)"
+            f"{name}: entities of {', '.join(unknown)}, expected those of {', '.join(known)} alone (see --types)"
         )
+    groups = [group.types for group in checkpoint.scheme.groups if present & set(group.types)]
+    counted = present if ignore_missing_types else {type for types in groups for type in types}
+    for missing in sorted(set(known) - present):
+        if missing in counted:
+            notes.add(f"{name}: type without entities, predictions count as wrong; --types leaves them out", missing)
+        elif len(checkpoint.scheme.groups) == 1:
+            notes.add(f"{name}: type without entities, left out", missing)
+    return AnnotatedPart(part, tuple(sorted(counted)))
+
+
+def _predicted(recognizer: Recognizer, annotated: AnnotatedPart) -> tuple[list[Document], Evaluation]:
+    predicted = annotated.only(predict_part(recognizer, annotated.part))
+    return predicted, evaluate_part(annotated.part, predicted)

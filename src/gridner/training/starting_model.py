@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from gridner.corpus.gazetteer import Lexicon, names_of
-from gridner.corpus.splits import Corpus
+from gridner.corpus.gazetteer import fitting_names, names_of
 from gridner.errors import Notes
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.model_card import versions
@@ -37,19 +35,7 @@ def starting_model(task: TrainingTask, start: Start, notes: Notes) -> TrainedMod
         language_model=start.language_model,
         max_pieces=start.pieces.max_pieces,
         version=versions()["gridner"],
-        lexicon=_fitting_names(lexicon, task.corpora, notes),
+        lexicon=fitting_names(lexicon, [corpus.train.sentences for corpus in task.corpora], notes=notes),
         about=task.about.only(task.scheme.types),
     )
     return TrainedModel(start.model, checkpoint, start.pieces)
-
-
-def _fitting_names(lexicon: Lexicon, corpora: Sequence[Corpus], notes: Notes) -> Lexicon:
-    """Return the names that fit the training sentences of the corpora that mark their type."""
-    if len(corpora) == 1:
-        return lexicon.suited(corpora[0].train.sentences, notes=notes)
-    fitting = Lexicon()
-    for corpus in corpora:
-        own = Lexicon((type, name) for type, name in lexicon if type in corpus.train.types)
-        fitting |= own.suited(corpus.train.sentences, notes=notes)
-    known = {type for corpus in corpora for type in corpus.train.types}
-    return fitting | Lexicon((type, name) for type, name in lexicon if type not in known).suited((), notes=notes)
