@@ -39,6 +39,10 @@ def predict(
     ] = None,
     source: Annotated[str | None, typer.Option("--input", "-i", help="File or folder to read.")] = None,
     model: ModelsOption = None,
+    average: Annotated[
+        bool,
+        typer.Option("--average", help="Average the tag probabilities of several --model, instead of uniting results."),
+    ] = False,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[
         str,
@@ -117,6 +121,7 @@ def predict(
         flat=flat,
         max_gap=max_gap,
         threads=threads,
+        average=average,
     )
     if engine == "ray":
         if source is None or output is None or inputs:

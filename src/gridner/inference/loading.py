@@ -12,6 +12,7 @@ from gridner.config import DecodingConfig, config_from
 from gridner.corpus.gazetteer import Lexicon, read_lexicon
 from gridner.errors import UsageError
 from gridner.inference.available_cores import at_most_cores
+from gridner.inference.averaged_models import averaged
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.installed_models import Model, Models, find_models
 from gridner.inference.recognizer import Recognizer
@@ -26,12 +27,22 @@ def load(
 
 @overload
 def load(
-    model: Models, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
+    model: Models,
+    *,
+    threads: int | None = None,
+    lexicon: str | Path | None = None,
+    average: bool = False,
+    **decoding: Any,
 ) -> Recognizer | CombinedRecognizer: ...
 
 
 def load(
-    model: Models = None, *, threads: int | None = None, lexicon: str | Path | None = None, **decoding: Any
+    model: Models = None,
+    *,
+    threads: int | None = None,
+    lexicon: str | Path | None = None,
+    average: bool = False,
+    **decoding: Any,
 ) -> Recognizer | CombinedRecognizer:
     """Load a model: the name of an installed one, a folder, or a list of them. None is the default model.
 
@@ -40,6 +51,7 @@ def load(
     number of cores. A setting that makes no sense raises UsageError.
 
     Several models give the union of their entities, and each entity says in `meta["models"]` which of them found it.
+    With `average`, models of the same types are one model with their mean tag probabilities.
     """
     loaded = {name: _load_one(folder, threads, decoding) for name, folder in find_models(model).items()}
     if lexicon == "none":
@@ -47,6 +59,8 @@ def load(
             recognizer.lexicon = Lexicon()
     elif lexicon is not None:
         _add_names(lexicon, loaded.values())
+    if average:
+        return averaged(loaded)
     return next(iter(loaded.values())) if len(loaded) == 1 else CombinedRecognizer(loaded)
 
 

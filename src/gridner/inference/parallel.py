@@ -42,11 +42,12 @@ class PredictionTask:
     flat: bool = False
     max_gap: int | None = None
     threads: int | None = None
+    average: bool = False  # the tag probabilities of several models
 
     def load(self) -> BaseRecognizer:
         """Load the recognizer. A type that it does not know is an error."""
         settings: dict[str, Any] = {} if self.threshold is None else {"threshold": self.threshold}
-        recognizer = load(self.model, threads=self.threads, lexicon=self.lexicon, **settings)
+        recognizer = load(self.model, threads=self.threads, lexicon=self.lexicon, average=self.average, **settings)
         known = recognizer.types
         for name in sorted(set(self.types or ()) - set(known)):
             raise UsageError(f"--types {name}, expected those that the model finds: {', '.join(known)}")

@@ -112,7 +112,7 @@ class Component:
     def recognizer(self) -> BaseRecognizer:
         """The recognizer of this process."""
         if self._loaded is None or self._loaded[0] != os.getpid():
-            settings = {} if self.settings.threshold is None else {"threshold": self.settings.threshold}
+            settings: dict[str, Any] = {} if self.settings.threshold is None else {"threshold": self.settings.threshold}
             recognizer = load(self._model, threads=self.settings.threads, lexicon=self._lexicon, **settings)
             known = recognizer.types
             for type in sorted(set(self.settings.types or ()) - set(known)):

@@ -1,0 +1,93 @@
+"""Several models of the same types as one: their tag probabilities are averaged before decoding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gridner.corpus.gazetteer import Lexicon
+from gridner.errors import Notes, UsageError
+from gridner.inference.calibration import Calibration
+from gridner.inference.recognizer import Recognizer, ScoredWindow
+from gridner.tagging.tags import GazetteerName
+from gridner.text.alignment import Sentence
+
+SENTENCES = 64  # whose grids are kept at a time
+
+
+@dataclass(slots=True, kw_only=True)
+class AveragedRecognizer(Recognizer):
+    """The first of several models, with the mean probabilities of all. Scores are not calibrated.
+
+    A word that is a candidate of one model only gets the probability 0 from the others. Models with different
+    vocabularies may cut a long sentence differently: then the first model reads it alone, and the notes count it.
+    """
+
+    others: Sequence[Recognizer]
+
+    def score_windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[ScoredWindow]:
+        """Yield every window of every sentence with the mean probabilities of the models."""
+        for start in range(0, len(sentences), SENTENCES):
+            chunk = sentences[start : start + SENTENCES]
+            chunk_notes = notes[start : start + SENTENCES]
+            for window in self._averaged(chunk, chunk_notes):
+                yield replace(window, sentence=start + window.sentence)
+
+    def _averaged(self, sentences: Sequence[Sentence], notes: Sequence[Notes]) -> Iterator[ScoredWindow]:
+        windows: dict[tuple[int, range], list[ScoredWindow]] = {}
+        own = list(Recognizer.score_windows(self, sentences, notes=notes))
+        for scored in (own, *(other.score_windows(sentences) for other in self.others)):
+            for window in scored:
+                windows.setdefault((window.sentence, window.words), []).append(window)
+        cut_differently = {number for (number, _), of_models in windows.items() if len(of_models) <= len(self.others)}
+        for number in sorted(cut_differently) if notes else ():
+            where = f"{sentences[number].document_id}: {sentences[number].start}-{sentences[number].end}"
+            notes[number].add("sentence that the models cut differently, read by the first alone", where)
+        for window in own:
+            of_models = [window] if window.sentence in cut_differently else windows[window.sentence, window.words]
+            yield self._mean(of_models)
+
+    def _mean(self, windows: Sequence[ScoredWindow]) -> ScoredWindow:
+        """Return the mean of what the models say about a window, over the candidates of any of them."""
+        words = sorted({word for window in windows for word in window.candidates})
+        row_of = {word: row for row, word in enumerate(words)}
+        total: NDArray[np.floating] = np.zeros((len(words), len(words), len(self.scheme.labels)))
+        for window in windows:
+            rows = [row_of[word] for word in window.candidates]
+            total[np.ix_(rows, rows)] += window.tags / len(windows)
+        first = windows[0]
+        names = (
+            GazetteerName(name.type, tuple(row_of[first.candidates[row]] for row in name.words)) for name in first.names
+        )
+        relations = self.scheme.relations(total, links=self.decoding.links, ends=self.decoding.ends)
+        return replace(first, candidates=tuple(words), tags=total, relations=relations, names=tuple(names))
+
+
+def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
+    """Return several models with the same types and tags as one. All use the names of all of them."""
+    first_name, first = next(iter(models.items()))
+    if len(models) < 2:
+        raise UsageError("one model to average, expected at least two")
+    for name, other in models.items():
+        if other.scheme != first.scheme:
+            raise UsageError(
+                f"{name}: types {', '.join(other.types):.200} and tags {other.scheme.tags}, expected those of "
+                f"{first_name} to average them: {', '.join(first.types):.200} and {first.scheme.tags}"
+            )
+    lexicon = Lexicon(name for model in models.values() for name in model.lexicon)
+    threshold = first.calibration.score_for(first.decoding.threshold)
+    others = [replace(other, lexicon=lexicon, decoding=first.decoding) for other in list(models.values())[1:]]
+    return AveragedRecognizer(
+        engine=first.engine,
+        tokenizer=first.tokenizer,
+        scheme=first.scheme,
+        decoding=replace(first.decoding, threshold=threshold),
+        one_label=first.one_label,
+        calibration=Calibration(),
+        lexicon=lexicon,
+        cells=first.cells,
+        others=others,
+    )
