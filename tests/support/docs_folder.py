@@ -47,6 +47,8 @@ def furnish(room: Path) -> None:
     for name in ("names", "drugs", "new-cells"):
         (room / f"{name}.tsv").write_text("Disease\tjoint pain\nCell\tastrocyte\n")
     untrained("toe").save_pretrained(room / "model")
+    for seed in ("seed-1", "seed-2"):  # whose probabilities are averaged
+        untrained("toe").save_pretrained(room / seed)
     encoder(room / "encoder")
     _cadec(room, own[:3])
     _share(room, documents[:3])

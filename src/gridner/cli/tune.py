@@ -53,7 +53,7 @@ def tune(
     ```
     gridner tune --dev corpus/dev --output mine
     gridner tune --model model --dev corpus/dev --lexicon drugs.tsv --output model-with-drugs
-    gridner tune --model model --dev corpus/dev --names-from corpus/train --test corpus/test --output named
+    gridner tune --model model --dev corpus/dev --names-from corpus/train -o with-names
     gridner tune --model model --dev corpus/dev --lexicon none --output model-without-names
     ```
 
