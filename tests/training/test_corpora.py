@@ -20,11 +20,12 @@ from gridner.errors import Notes, OutputError, UsageError
 from gridner.inference.checkpoint import read_checkpoint
 from gridner.inference.loading import load
 from gridner.inference.tune_model import tune_model
+from gridner.model.toe import Batch
 from gridner.model.trained_model import TrainedModel
 from gridner.tagging.tags import TagScheme, TypeGroup
 from gridner.training import TrainingTask, train_once
 from gridner.training.diagnostics import tune_candidate_offset
-from gridner.training.examples import TrainingSet, examples_of
+from gridner.training.examples import TrainingSet, examples_of, gold_words
 from gridner.training.initialization import fresh
 from gridner.training.objective import Objective
 from gridner.training.task import check_parts
@@ -206,12 +207,27 @@ def test_candidates_are_chosen_for_each_group_on_its_own_dev(tmp_path: Path) -> 
         marked = [sentence for sentence in corpus.train.sentences if sentence.mentions]
         settings = task.config.decoding
         examples += examples_of(marked, pieces=start.pieces, settings=settings, notes=Notes(), group=group)
-    both = tune_candidate_offset(start.model, head, examples, start.pieces, 0.8)
+    tuned = tune_candidate_offset(start.model, head, examples, start.pieces, 0.8)
     offsets = head.offset.clone()
-    for group in (0, 1):
-        tune_candidate_offset(start.model, head, [one for one in examples if one.group == group], start.pieces, 0.8)
-        assert head.offset.allclose(offsets, atol=1e-5)
-    assert both["candidate recall"] >= 0.8
+    of_group = {group: [one for one in examples if one.group == group] for group in (0, 1)}
+    for of_one in of_group.values():
+        tune_candidate_offset(start.model, head, of_one, start.pieces, 0.8)  # sets the offset of this group alone
+    shift = offsets - head.offset
+    assert shift.min() >= 0
+    assert shift.allclose(shift[:1], atol=1e-5)
+    assert tuned["candidate recall"] >= 0.8
+    for rise, enough in ((0.0, True), (0.01, False)):  # no group loses more than it may, and no offset can rise further
+        recalls = []
+        for of_one in of_group.values():
+            kept = total = 0
+            for example in of_one:
+                batch = Batch(*map(torch.from_numpy, start.pieces.collate([example.words])))
+                odds = head(start.model.encoder(*batch))[0]
+                gold = torch.from_numpy(gold_words([example])[0])
+                chosen = (odds > offsets + rise).any(dim=-1)
+                kept, total = kept + int(chosen[gold].sum()), total + int(gold.sum())
+            recalls.append(kept / total)
+        assert (min(recalls) >= 0.8) is enough
 
 
 def test_names_are_judged_by_the_corpora_that_mark_their_type(tmp_path: Path) -> None:

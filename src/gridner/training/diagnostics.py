@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gridner.inference.batches import plan_encoder_batches
@@ -19,6 +20,7 @@ from gridner.model.toe import Batch, Toe
 from gridner.model.trem import Attention, Words
 from gridner.training.examples import Example, gold_words
 
+ROUNDING = 1e-4  # of log-odds
 SAMPLE = 64  # sentences on which TREM's feedback is measured
 
 
@@ -28,8 +30,9 @@ def tune_candidate_offset(
 ) -> dict[str, float]:
     """Set the head's offset so that at least `recall` of the entity words are candidates, and return its cost.
 
-    Each type group has an offset of its own, set on the examples of that group. The result has the share of words that
-    are candidates of any group, and the share of cells in their grids.
+    Each type group has an offset of its own, set on the examples of that group. Then all offsets rise together, as long
+    as each group keeps that share of its entity words, as candidates of any group. The result has the share of words
+    that are candidates, and the share of cells in their grids.
     """
     odds, gold, groups = [], [], []
     for group, batch in _batches(model, examples, pieces):
@@ -41,13 +44,18 @@ def tune_candidate_offset(
         gold += [row[: len(example.words.words)] for row, example in zip(gold_words(group), group, strict=True)]
         groups += [example.group for example in group]
     offsets = head.offset.view(-1)
-    for group_number in sorted(set(groups)):
-        of_group = zip(odds, gold, groups, strict=True)
-        positive = np.sort(
-            np.concatenate([row[mask, group_number] for row, mask, number in of_group if number == group_number])
-        )
-        missed = math.floor(len(positive) * (1 - recall) + 1e-9)
-        offsets[group_number] = float(np.nextafter(positive[missed], np.float32(-np.inf)))
+    by_group = {number: [at for at, group in enumerate(groups) if group == number] for number in sorted(set(groups))}
+    for number, places in by_group.items():
+        positive = np.concatenate([odds[at][gold[at], number] for at in places])
+        offsets[number] = float(np.nextafter(_lowest_kept(positive, recall), np.float32(-np.inf)))
+    if len(by_group) > 1:  # a word may be a candidate of several groups, so all offsets can rise
+        spare = [
+            _lowest_kept(
+                np.concatenate([(odds[at][gold[at]] - offsets.cpu().numpy()).max(axis=1) for at in places]), recall
+            )
+            for places in by_group.values()
+        ]
+        offsets += max(0.0, float(min(spare)) - ROUNDING)
     chosen = [(row > offsets.cpu().numpy()).any(axis=1) for row in odds]
     counts = np.array([[len(row), int(row.sum())] for row in chosen])
     words_share, cells_share = (
@@ -59,6 +67,13 @@ def tune_candidate_offset(
         "candidate words": float(words_share),
         "candidate cells": float(cells_share),
     }
+
+
+def _lowest_kept(positive: NDArray[np.floating], recall: float) -> np.floating:
+    """Return the value that `recall` of the values reach or exceed."""
+    missed = math.floor(len(positive) * (1 - recall) + 1e-9)
+    lowest: np.floating = np.sort(positive)[missed]
+    return lowest
 
 
 @torch.inference_mode()
