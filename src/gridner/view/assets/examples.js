@@ -22,7 +22,7 @@ const CLINIC = [
       "REPORT 1\n\nStarted the new statin in March.\n  - Pain in left arm and shoulder after two weeks, muscle cramps in both legs at night.\n" +
       "  - Feet and hands were swollen. Felt dizzy and slightly nauseous.\n\nStopped the tablets on 3 May. The cramps went away; the pain in the shoulder did not.",
   },
-  { name: "coordination", text: "Swelling of face and lips, itching and burning of the eyes, no fever." },
+  { name: "reactions", text: "Swelling of face and lips, itching and burning of the eyes, no fever." },
 ];
 
 // The model's own examples, else those of its field by its types, else what its types say.
@@ -30,7 +30,10 @@ export const examplesFor = (model, types) => {
   if (model.examples?.length)
     return model.examples.map((one, n) => (typeof one === "string" ? { name: `example ${n + 1}`, text: one } : one));
   const has = (...names) => types.some(({ name }) => names.includes(name.toLowerCase()));
-  if (has("cell", "biologicalprocess", "cellline", "gene", "species")) return BIOLOGY;
-  if (has("adr", "adversereaction", "symptom", "finding", "sign", "drug", "disorder", "problem")) return CLINIC;
+  const fields = [
+    ...(has("adr", "adversereaction", "symptom", "finding", "sign", "drug", "disorder", "problem") ? CLINIC : []),
+    ...(has("cell", "biologicalprocess", "cellline", "gene", "species") ? BIOLOGY : []),
+  ];
+  if (fields.length) return fields;
   return types.filter(({ example }) => example).map(({ name, example }) => ({ name, text: example }));
 };
