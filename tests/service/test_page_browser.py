@@ -160,7 +160,7 @@ def test_scores_are_rounded_once_and_as_python_does_it(page: Page) -> None:
 
 
 def test_links_carry_texts(page: Page) -> None:
-    page.get_by_role("link", name="coordination").click()
+    page.get_by_role("link", name="reactions").click()
     sync_api.expect(page.locator("#status")).to_contain_text("read in")
     assert drawn_text(page).startswith("Swelling of face and lips")
     find(page)
