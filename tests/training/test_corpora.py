@@ -300,12 +300,21 @@ def test_a_model_of_several_corpora_is_tuned_on_all_of_them(tmp_path: Path) -> N
     train_once(joint(tmp_path / "m", epochs=1))
     corpora = {"signs": documents(), "drugs": list(drugs().documents)}
     notes = Notes()
-    tuned = tune_model(corpora, tmp_path / "t", model=tmp_path / "m", test=corpora, names_from=[corpora["drugs"]])
+    (tmp_path / "names.tsv").write_text("Sign\tbrand new ache\nDrug\ttoday\n")  # "today" is no drug in the corpus
+    tuned = tune_model(
+        corpora,
+        tmp_path / "t",
+        model=tmp_path / "m",
+        test=corpora,
+        lexicon=str(tmp_path / "names.tsv"),
+        names_from=[corpora["drugs"]],
+    )
     assert list(tuned.before) == ["dev-signs", "dev-drugs"]
     assert list(tuned.after) == ["dev-signs", "dev-drugs", "test-signs", "test-drugs"]
     checkpoint, _ = read_checkpoint(tmp_path / "t")
     assert list(checkpoint.training["scores"]) == list(tuned.after)
-    assert set(checkpoint.lexicon.types) == {"Drug"}
+    names = {(type, " ".join(name)) for type, name in checkpoint.lexicon}
+    assert names == {("Sign", "brand new ache"), ("Drug", "aspirin"), ("Drug", "ibuprofen")}
     for name, gold in corpora.items():
         own = {"signs": "Sign", "drugs": "Drug"}[name]
         found = [json.loads(line) for line in (tmp_path / "t" / f"test-{name}.jsonl").read_text().splitlines()]

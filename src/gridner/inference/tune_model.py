@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from gridner.config import DecodingConfig
-from gridner.corpus.gazetteer import fitting_names, names_of
+from gridner.corpus.gazetteer import Lexicon, fitting_names, names_of
 from gridner.corpus.splits import Part, part_of
 from gridner.documents import Document
 from gridner.errors import Notes, UsageError
@@ -24,6 +24,7 @@ from gridner.inference.recognizer import Recognizer
 from gridner.inference.tuning import tune_and_calibrate, without_tuning
 from gridner.scoring.evaluation import Evaluation
 from gridner.scoring.serialization import evaluation_json
+from gridner.text.alignment import Sentence, align
 
 Corpora = Iterable[Document] | Mapping[str, Iterable[Document]]  # one, or several by name
 
@@ -71,10 +72,8 @@ def tune_model(
         for name, documents in (*_parts("dev", dev), *_parts("test", test or {}))
     }
     devs = {name: part for name, part in parts.items() if kind_of(name) == "dev"}
-    if named := [part_of(documents, notes=notes, name="train").sentences for documents in names_from]:
-        for sentences in named:
-            recognizer.lexicon |= names_of(sentences)
-        recognizer.lexicon = fitting_names(recognizer.lexicon, named, notes=notes)
+    if names_from:
+        recognizer.lexicon = _with_names_of(names_from, recognizer.lexicon, notes)
     engine = recognizer.engine
     recognizer.engine = CachedEngine(engine)
     before = {name: _predicted(replace(recognizer, lexicon=checkpoint.lexicon), dev)[1] for name, dev in devs.items()}
@@ -112,6 +111,25 @@ def tune_model(
     for name, text in texts.items():
         write_whole(output / name, partial(write_text, text=text), folder=False, force=True)
     return TunedModel(output, decoding, before, after)
+
+
+def _with_names_of(corpora: Sequence[Iterable[Document]], lexicon: Lexicon, notes: Notes) -> Lexicon:
+    """Return a gazetteer with the names of annotated corpora, without names that these mostly leave unannotated.
+
+    Names of types that the corpora do not annotate stay.
+    """
+    sentences: list[list[Sentence]] = []
+    for documents in corpora:
+        aligned = [(document, align(document)) for document in documents]
+        sentences.append([sentence for _, alignment in aligned for sentence in alignment.sentences])
+        for document, alignment in aligned:
+            for entity, why in alignment.cut:
+                note = f"names-from: entity that {why.value}, its name is not added"
+                notes.add(note, f"{document.id}: {entity.type}")
+    own = Lexicon(name for corpus in sentences for name in names_of(corpus))
+    others = Lexicon((type, name) for type, name in lexicon if type not in own.types)
+    judged = own | Lexicon((type, name) for type, name in lexicon if type in own.types)
+    return others | fitting_names(judged, sentences, notes=notes)
 
 
 def _parts(kind: str, corpora: Corpora) -> list[tuple[str, Iterable[Document]]]:
