@@ -1,7 +1,7 @@
 """Whatever the mouse can press, the keyboard can reach, in every state of the page."""
 
 from support.browser import sync_api
-from support.page import Page, find, named, open_files
+from support.page import Page, find, named, open_files, tab_to
 
 # What the mouse can press: elements that show a hand, without those inside or around one that takes the focus.
 PRESSABLE = """() => {
@@ -26,15 +26,6 @@ def unreachable(page: Page) -> list[str]:
         page.keyboard.press("Tab")
         wanted.discard(page.evaluate("document.activeElement.dataset.probe ?? ''"))
     return [page.evaluate(NAME, probe) for probe in sorted(wanted)]
-
-
-def tab_to(page: Page, selector: str) -> None:
-    """Press Tab until an element has the focus."""
-    for _ in range(80):
-        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
-            return
-        page.keyboard.press("Tab")
-    raise AssertionError(f"Tab does not reach {selector}")
 
 
 def test_arrow_keys_go_through_all_rows(page: Page) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from support.browser import sync_api
-from support.page import Page, find, named, open_files, saved, saved_lines
+from support.page import Page, find, named, open_files, saved, saved_lines, tab_to
 
 TEXT = "😀 Pain in left arm and shoulder. No nausea."
 
@@ -124,19 +124,12 @@ def test_all_of_it_goes_with_the_keyboard_alone(page: Page, tmp_path: Path) -> N
     sync_api.expect(page.locator("#status")).to_contain_text("read in")
     page.evaluate("document.getElementById('h-result').scrollIntoView()")
 
-    def tab_to(selector: str) -> None:
-        for _ in range(60):
-            if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
-                return
-            page.keyboard.press("Tab")
-        raise AssertionError(f"Tab does not reach {selector}")
-
-    tab_to("[data-view=review]")
+    tab_to(page, "[data-view=review]")
     page.keyboard.press("Enter")
-    tab_to("#threshold")
+    tab_to(page, "#threshold")
     page.keyboard.press("End")
     sync_api.expect(page.locator(".tally")).to_have_text("0 accepted, 0 rejected, 0 to decide")
-    tab_to("#reading")
+    tab_to(page, "#reading")
     for _ in range(2):  # the emoji is a word too
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Shift+ArrowRight")

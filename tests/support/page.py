@@ -92,3 +92,12 @@ def copied(page: Page, kind: str) -> str:
     page.click(f"[data-copy={kind}]")
     sync_api.expect(page.locator("#status")).to_contain_text("opied")
     return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until an element has the focus."""
+    for _ in range(80):
+        if page.evaluate("(selector) => document.activeElement.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {selector}")
