@@ -45,8 +45,7 @@ def train_step(
     """
     device = next(model.parameters()).device
     cells = objective.weighted_cells(examples)
-    by_size = sorted(examples, key=lambda example: example.cells)
-    mine = by_size[accelerator.process_index :: accelerator.num_processes]
+    mine = share_among(examples, accelerator.num_processes)[accelerator.process_index]
     weight = accelerator.num_processes / cells if mine else 0.0
     mine = mine or [examples[0]]  # every process must take part in the gradient exchange
     total = torch.zeros((), device=device)
@@ -61,3 +60,14 @@ def train_step(
     optimizer.step()
     optimizer.zero_grad()
     return total, cells
+
+
+def share_among(examples: Sequence[Example], processes: int) -> list[list[Example]]:
+    """Return the examples of each process, so that all have about as many words: a step is as slow as the slowest."""
+    shares: list[list[Example]] = [[] for _ in range(processes)]
+    words = [0] * processes
+    for example in sorted(examples, key=lambda example: -len(example.words.words)):
+        least = words.index(min(words))
+        shares[least].append(example)
+        words[least] += len(example.words.words)
+    return shares
