@@ -34,7 +34,7 @@ INSIDE = {
     "view": "report_file report html cells terminal *",
     "inference": "candidate_oracle next_texts installation prediction_files parallel tune_model tuning "
     "corpus_evaluation loading averaged_models several_models model_card model_info recognizer base_recognizer "
-    "cached_engine onnx_engine installed_models checkpoint engine model_description *",
+    "cached_engine onnx_engine installed_models checkpoint engine group_tuning model_description *",
     "corpus": "held_out suggestions conversion * splits",
     "config": "__init__ *",
     "formats": "__init__ biocjson * _support",

@@ -35,13 +35,13 @@ def brute_force(relations: Relations, threshold: float, types: Sequence[str] = T
     return found
 
 
-def brute_force_of_groups(relations: Relations, threshold: float, scheme: TagScheme) -> dict[Mention, float]:
+def brute_force_of_groups(relations: Relations, thresholds: Sequence[float], scheme: TagScheme) -> dict[Mention, float]:
     """Each group by itself; of what two groups give, the better score."""
     found: dict[Mention, float] = {}
     for number, group in enumerate(scheme.groups):
         numbers = [scheme.types.index(name) for name in group.types]
         alone = Relations(relations.links[:, :, [number]], relations.ends[:, :, numbers])
-        for mention, score in brute_force(alone, threshold, group.types).items():
+        for mention, score in brute_force(alone, thresholds[number], group.types).items():
             found[mention] = max(score, found.get(mention, 0.0))
     return found
 
@@ -159,14 +159,19 @@ def test_impossible_settings_are_refused(setting: dict[str, float]) -> None:
 
 @BOTH_WAYS
 @settings(max_examples=500)
-@given(relations=grids(max_words=5, groups=3, types=3), threshold=st.sampled_from([0.5, 0.25, 0.0]))
-def test_each_group_is_decoded_with_its_own_links(relations: Relations, threshold: float, sparse: int) -> None:
+@given(
+    relations=grids(max_words=5, groups=3, types=3),
+    thresholds=st.lists(st.sampled_from([0.7, 0.5, 0.25, 0.0]), min_size=3, max_size=3),
+)
+def test_each_group_is_decoded_with_its_own_links_and_threshold(
+    relations: Relations, thresholds: list[float], sparse: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decode_module, "SPARSE", sparse)
         decoded = decode(
-            relations, GROUPED.types, group_types=GROUPED.group_types, threshold=threshold, k=64, limit=10_000
+            relations, GROUPED.types, group_types=GROUPED.group_types, threshold=thresholds, k=64, limit=10_000
         )
-    assert scored(decoded) == brute_force_of_groups(relations, threshold, GROUPED)
+    assert scored(decoded) == brute_force_of_groups(relations, thresholds, GROUPED)
     assert (decoded.capped_cells, decoded.capped_mentions) == (0, 0)
     assert list(decoded.mentions) == sorted(decoded.mentions, key=lambda mention: (mention.words, mention.type))
 
@@ -175,7 +180,7 @@ def test_each_group_is_decoded_with_its_own_links(relations: Relations, threshol
 @settings(max_examples=200)
 @given(relations=grids(max_words=5, groups=3, types=3), limit=st.integers(1, 12))
 def test_the_limit_is_that_of_the_sentence_whatever_its_groups(relations: Relations, limit: int, sparse: int) -> None:
-    everything = brute_force_of_groups(relations, 0.5, GROUPED)
+    everything = brute_force_of_groups(relations, [0.5] * 3, GROUPED)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decode_module, "SPARSE", sparse)
         decoded = decode(relations, GROUPED.types, group_types=GROUPED.group_types, k=64, limit=limit)

@@ -87,11 +87,11 @@ def tune(
             score = evaluation.score()
             percents = (f"{100 * value:.2f}" for value in (score.precision, score.recall, score.f1))
             table.add_row(f"{part}, {when}" if when else part, *percents)
-    decoding = tuned.decoding
-    print_table(
-        table,
-        f"links {decoding.link_threshold:g}, head and tail {decoding.end_threshold:g}, names {decoding.name_bonus:g}; "
-        "tuned on dev, so other documents will score lower",
-    )
+    settings = [
+        f"{f'{name}: ' if name else ''}links {one.link_threshold:g}, head and tail {one.end_threshold:g}, "
+        f"names {one.name_bonus:g}"
+        for name, one in tuned.tunings.items()
+    ]
+    print_table(table, f"{'; '.join(settings)}; tuned on dev, so other documents will score lower")
     print_notes(notes)
     typer.echo(f"the model is in {output}", err=True)

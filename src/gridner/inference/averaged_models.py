@@ -67,7 +67,11 @@ class AveragedRecognizer(Recognizer):
 
 
 def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
-    """Return several models with the same types and tags as one. All use the names of all of them."""
+    """Return several models with the same types and tags as one, decoded like the first.
+
+    All use the names of all of them. Mean probabilities need a calibration of their own, so scores are raw, unless the
+    groups of types were calibrated one by one: then those calibrations stay, because the threshold belongs to them.
+    """
     first_name, first = next(iter(models.items()))
     if len(models) < 2:
         raise UsageError("one model to average, expected at least two")
@@ -78,7 +82,9 @@ def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
                 f"{first_name} to average them: {', '.join(first.types):.200} and {first.scheme.tags}"
             )
     lexicon = Lexicon(name for model in models.values() for name in model.lexicon)
-    threshold = first.calibration.score_for(first.decoding.threshold)
+    threshold = first.decoding.threshold
+    if not first.group_tunings:
+        threshold = first.calibration.score_for(threshold)
     others = [replace(other, lexicon=lexicon, decoding=first.decoding) for other in list(models.values())[1:]]
     return AveragedRecognizer(
         engine=first.engine,
@@ -87,6 +93,7 @@ def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
         decoding=replace(first.decoding, threshold=threshold),
         one_label=first.one_label,
         calibration=Calibration(),
+        group_tunings=first.group_tunings,
         lexicon=lexicon,
         cells=first.cells,
         others=others,

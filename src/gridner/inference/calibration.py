@@ -5,9 +5,11 @@ It maps log-odds, because raw scores crowd near 1: 0.999 and 0.99999 differ as m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +41,11 @@ class Calibration:
                 raise InvalidError(f"calibration: {name} are {values!r:.80}, expected rising log-odds")
         if len(self.score_odds) != len(self.right_odds):
             raise InvalidError(f"calibration: {len(self.score_odds)} score_odds, expected {len(self.right_odds)}")
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Calibration:
+        """Read the points from plain data. Raise TypeError, KeyError or ValueError if they cannot be read."""
+        return cls(*(tuple(map(float, data[name])) for name in ("score_odds", "right_odds")))
 
     def __call__(self, score: float) -> float:
         """Return the probability that an entity with this raw score is right."""

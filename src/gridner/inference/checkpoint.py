@@ -24,6 +24,7 @@ from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import FormatError, OutputError, UsageError
 from gridner.files import write_text, write_whole
 from gridner.inference.calibration import Calibration
+from gridner.inference.group_tuning import GroupTuning, read_group_tunings
 from gridner.inference.model_description import ModelAbout, TypeAbout, about_from
 from gridner.inference.word_pieces import PieceTokenizer
 from gridner.tagging.tags import TagScheme, TypeGroup
@@ -53,6 +54,7 @@ class Checkpoint:
     int8: bool = False  # an exported network with 8-bit weights
     lexicon: Lexicon = field(default_factory=Lexicon)
     groups: tuple[TypeGroup, ...] = ()  # of types, named after the corpora that annotate them; empty: one group
+    group_tunings: tuple[GroupTuning, ...] = ()  # one per group, if the groups were tuned by themselves
     about: ModelAbout = field(default_factory=ModelAbout)  # what it is for, in words
 
     @property
@@ -107,6 +109,11 @@ def write_checkpoint(
             "language_model": dict(checkpoint.language_model),
             "training": dict(checkpoint.training),
             "calibration": asdict(checkpoint.calibration),
+            **(
+                {"group_tunings": [tuning.to_dict() for tuning in checkpoint.group_tunings]}
+                if checkpoint.group_tunings
+                else {}
+            ),
             "int8": checkpoint.int8,
             "files": {name: _fingerprint(parts[name]) for name in (TOKENIZER, *checkpoint.network, *names)},
         }
@@ -145,6 +152,7 @@ def read_checkpoint(directory: str | Path) -> tuple[Checkpoint, PieceTokenizer]:
         max_pieces=manifest["max_pieces"],
         training=manifest.get("training", {}),
         calibration=_calibration(manifest.get("calibration"), where),
+        group_tunings=read_group_tunings(manifest, where),
         version=manifest["gridner"],
         exported=WEIGHTS not in manifest["files"],
         int8=manifest.get("int8") is True,
@@ -257,10 +265,8 @@ def _lexicon(path: Path) -> Lexicon:
 
 
 def _calibration(value: Any, where: str) -> Calibration:
-    if value is None:
-        return Calibration()
     try:
-        return Calibration(*(tuple(map(float, value[name])) for name in ("score_odds", "right_odds")))
+        return Calibration() if value is None else Calibration.from_dict(value)
     except (TypeError, KeyError, ValueError) as error:
         raise FormatError(f"{where}: {error!s:.120}, expected a calibration with score_odds and right_odds") from None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from gridner.errors import FormatError, UsageError
 from gridner.inference.checkpoint import MANIFEST
 
-DEFAULT_MODEL = "craft"
+DEFAULT_MODEL = "medical"
 OWN_MODELS = Path(__file__).parents[1] / "models"
 NAMESPACE = "gridner_models"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, overload
@@ -66,17 +66,17 @@ def load(
 
 def _load_one(folder: Path, threads: int | None, decoding: Mapping[str, Any]) -> Recognizer:
     checkpoint, tokenizer = read_checkpoint(folder)
-    settings = _with_changes(checkpoint.config.decoding, decoding)
+    changes = _checked(decoding, checkpoint.config.decoding)
     threads = None if threads is None else at_most_cores(threads, "threads")
     if checkpoint.exported:
         from gridner.inference.onnx_engine import OnnxEngine  # here: importing ONNX Runtime starts a thread
 
         engine = OnnxEngine(folder, threads=threads)
-        return Recognizer.from_checkpoint(checkpoint, engine=engine, tokenizer=tokenizer, decoding=settings)
-    return _load_on_torch(folder, threads, settings)
+        return Recognizer.from_checkpoint(checkpoint, engine=engine, tokenizer=tokenizer, **changes)
+    return _load_on_torch(folder, threads, changes)
 
 
-def _load_on_torch(folder: Path, threads: int | None, settings: DecodingConfig) -> Recognizer:
+def _load_on_torch(folder: Path, threads: int | None, changes: Mapping[str, Any]) -> Recognizer:
     try:
         from gridner.model.trained_model import TrainedModel
     except ImportError as error:
@@ -89,7 +89,7 @@ def _load_on_torch(folder: Path, threads: int | None, settings: DecodingConfig) 
         import torch
 
         torch.set_num_threads(threads)  # of the whole process: torch has no other way
-    return model.recognizer(**asdict(settings))
+    return model.recognizer(**changes)
 
 
 def _add_names(path: str | Path, recognizers: Collection[Recognizer]) -> None:
@@ -100,7 +100,7 @@ def _add_names(path: str | Path, recognizers: Collection[Recognizer]) -> None:
         raise UsageError(f"{path}: names of {', '.join(unknown)}, expected those of {', '.join(known)}")
     for recognizer in recognizers:
         lexicon = Lexicon((type, name) for type, name in names if type in recognizer.types)
-        if lexicon and not recognizer.decoding.name_bonus:
+        if lexicon and not any(tuning.name_bonus for tuning in recognizer.tunings):
             raise UsageError(
                 f"{path}: the model's decoding.name_bonus is 0, so names change nothing; "
                 "choose a bonus with gridner tune --lexicon"
@@ -108,8 +108,8 @@ def _add_names(path: str | Path, recognizers: Collection[Recognizer]) -> None:
         recognizer.lexicon |= lexicon
 
 
-def _with_changes(settings: DecodingConfig, changes: Mapping[str, Any]) -> DecodingConfig:
-    """Return the settings with changes, which are checked like those of a file."""
+def _checked(changes: Mapping[str, Any], settings: DecodingConfig) -> dict[str, Any]:
+    """Return changes of the settings, checked like those of a file."""
     plain: dict[str, Any] = {}
     for name, value in changes.items():
         is_number = isinstance(value, Real) and not isinstance(value, bool)  # of numpy, too
@@ -117,4 +117,5 @@ def _with_changes(settings: DecodingConfig, changes: Mapping[str, Any]) -> Decod
     finds_nothing = type(plain.get("threshold")) is not bool and plain.get("threshold") == 1
     checked = {**plain, "threshold": 0.5} if finds_nothing else plain  # a file has no use for 1, a sweep may end there
     changed = config_from({"decoding": {**asdict(settings), **checked}}, "gridner.load").decoding
-    return replace(changed, threshold=1.0) if finds_nothing else changed
+    values = {name: getattr(changed, name) for name in changes}
+    return {**values, "threshold": 1.0} if finds_nothing else values

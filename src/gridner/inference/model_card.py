@@ -60,8 +60,8 @@ def card_of(checkpoint: Checkpoint) -> str:
         lines += ["", "## Where the types come from", "", *_origins(checkpoint)]
     if training.get("lexicon"):
         names = ", ".join(f"{kind} {count:,}" for kind, count in training["lexicon"]["names"].items())
-        bonus = checkpoint.config.decoding.name_bonus
-        lines += ["", f"The gazetteer adds {bonus:g} to the log-odds of the relations of its names: {names}."]
+        bonus = "a bonus" if checkpoint.group_tunings else f"{checkpoint.config.decoding.name_bonus:g}"
+        lines += ["", f"The gazetteer adds {bonus} to the log-odds of the relations of its names: {names}."]
     for name, scores in training["scores"].items():
         lines += ["", f"## Scores on {name}", "", *_table(scores)]
     if training.get("reliability"):
@@ -73,7 +73,9 @@ def card_of(checkpoint: Checkpoint) -> str:
             "",
             "The second command chose thresholds, names and calibration on these dev documents.",
         ]
-    if checkpoint.config.train.tune_thresholds and has_dev:
+    if checkpoint.group_tunings:
+        lines += ["", *_group_tunings(checkpoint)]
+    elif checkpoint.config.train.tune_thresholds and has_dev:
         lines += [
             "",
             f"Thresholds were chosen on dev: links {decoding.link_threshold}, head and tail {decoding.end_threshold}. "
@@ -148,6 +150,20 @@ def _origins(checkpoint: Checkpoint) -> list[str]:
         counts = about.get("types", {})
         types = ", ".join(f"{name} {counts[name]:,}" if name in counts else name for name in group.types)
         lines.append(f"| {group.name} | {checkpoint.training.get('weights', {}).get(group.name, 1):g} | {types} |")
+    return lines
+
+
+def _group_tunings(checkpoint: Checkpoint) -> list[str]:
+    """Return a row for each group of types: its thresholds and the bonus of its names."""
+    lines = [
+        "Each corpus has thresholds and a calibration of its own, chosen on its dev documents. They fit dev, so expect "
+        f"lower scores on other corpora. The threshold for all types is {checkpoint.config.decoding.threshold:g}.",
+        "",
+        "| corpus | links | head and tail | names |",
+        "|---|---|---|---|",
+    ]
+    for group, tuning in zip(checkpoint.groups, checkpoint.group_tunings, strict=True):
+        lines.append(f"| {group.name} | {tuning.link_threshold:g} | {tuning.end_threshold:g} | {tuning.name_bonus:g} |")
     return lines
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gridner.files import reading
-from gridner.inference.checkpoint import MANIFEST, read_checkpoint
+from gridner.inference.checkpoint import MANIFEST, Checkpoint, read_checkpoint
+from gridner.inference.group_tuning import KEYS
 
 
 def describe_model(folder: Path) -> dict[str, Any]:
@@ -28,9 +29,16 @@ def describe_model(folder: Path) -> dict[str, Any]:
         "pieces at most": checkpoint.max_pieces,
         "model": settings["model"],
         "decoding": settings["decoding"],
+        **({"decoding by corpus": _by_corpus(checkpoint)} if checkpoint.group_tunings else {}),
         "dev F1": _f1("dev", training.get("scores", {})),
         "test F1": _f1("test", training.get("scores", {})),
     }
+
+
+def _by_corpus(checkpoint: Checkpoint) -> dict[str, dict[str, float]]:
+    """Return the decoding settings that each corpus has for itself."""
+    pairs = zip(checkpoint.groups, checkpoint.group_tunings, strict=True)
+    return {group.name: {key: getattr(tuning, key) for key in KEYS} for group, tuning in pairs}
 
 
 def _f1(kind: str, scores: Mapping[str, Any]) -> dict[str, float]:

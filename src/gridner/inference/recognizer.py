@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from gridner.inference.base_recognizer import BaseRecognizer, SentenceRequest
 from gridner.inference.calibration import Calibration
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.engine import Engine, score_sentences
+from gridner.inference.group_tuning import GroupTuning
 from gridner.inference.word_pieces import EncodedSentence, PieceTokenizer
 from gridner.tagging.decoding import Decoded, decode
 from gridner.tagging.tags import GazetteerName, Relations, TagScheme, probabilities, shift_threshold, with_name_bonus
@@ -71,7 +73,8 @@ class Recognizer(BaseRecognizer):
     decoding: DecodingConfig
     one_label: bool = False  # W2NER's network: one label per cell, the last is "none"
     calibration: Calibration = field(default_factory=Calibration)  # `decoding.threshold` is a calibrated score
-    lexicon: Lexicon = field(default_factory=Lexicon)  # names that get `decoding.name_bonus`
+    group_tunings: tuple[GroupTuning, ...] = ()  # one per group of types, instead of `decoding` and `calibration`
+    lexicon: Lexicon = field(default_factory=Lexicon)  # names that get `name_bonus`
     cells: int = 8192  # of a batch, padding included: bounds the memory
 
     @classmethod
@@ -81,16 +84,17 @@ class Recognizer(BaseRecognizer):
         *,
         engine: Engine,
         tokenizer: PieceTokenizer,
-        decoding: DecodingConfig | None = None,
+        **decoding: Any,
     ) -> Recognizer:
-        """Return a recognizer with a model's settings, and with other decoding settings if given."""
+        """Return a recognizer with a model's settings, except the decoding settings that are given."""
         return cls(
             engine=engine,
             tokenizer=tokenizer,
             scheme=checkpoint.scheme,
-            decoding=checkpoint.config.decoding if decoding is None else decoding,
+            decoding=replace(checkpoint.config.decoding, **decoding),
             one_label=checkpoint.config.model.architecture == "w2ner",
             calibration=checkpoint.calibration,
+            group_tunings=tuple(tuning.with_changes(decoding) for tuning in checkpoint.group_tunings),
             lexicon=checkpoint.lexicon,
         )
 
@@ -103,6 +107,16 @@ class Recognizer(BaseRecognizer):
     def threshold(self) -> float:
         """The score that an entity must exceed, unless a request has a threshold of its own."""
         return self.decoding.threshold
+
+    @property
+    def tunings(self) -> tuple[GroupTuning, ...]:
+        """How each group of types is decoded: by itself, or like all others."""
+        return self.group_tunings or (GroupTuning.of(self.decoding, self.calibration),) * len(self.scheme.groups)
+
+    def calibrated(self, mention: Mention) -> Mention:
+        """Return a decoded mention with a calibrated score."""
+        tuning = self.tunings[self.scheme.first_group(mention.type)]
+        return replace(mention, score=tuning.calibration(mention.score or 0.0))
 
     def recognize(self, requests: Sequence[SentenceRequest]) -> Iterator[tuple[int, list[Mention]] | None]:
         """Yield after each window the number of the sentence that it completes, with its mentions, or None.
@@ -140,11 +154,18 @@ class Recognizer(BaseRecognizer):
             )
         ]
 
+    @property
+    def _types_with_bonus(self) -> dict[str, int]:
+        """The numbers of the types whose names get a bonus."""
+        tuned = zip(self.scheme.groups, self.tunings, strict=True)
+        names = {type for group, tuning in tuned if tuning.name_bonus for type in group.types}
+        return {type: number for number, type in enumerate(self.scheme.types) if type in names}
+
     def _names(self, sentence: Sentence, words: range) -> tuple[GazetteerName, ...]:
         """Return the names of the gazetteer among some words of a sentence."""
-        if not self.lexicon or not self.decoding.name_bonus:
+        types = self._types_with_bonus if self.lexicon else {}
+        if not types:
             return ()
-        types = {type: number for number, type in enumerate(self.scheme.types)}
         matches = self.lexicon.find([word.text for word in sentence.words[words.start : words.stop]])
         return tuple(GazetteerName(types[match.type], match.words) for match in matches if match.type in types)
 
@@ -172,19 +193,20 @@ class Recognizer(BaseRecognizer):
 
     def decode(self, window: ScoredWindow, *, threshold: float | None = None) -> Decoded:
         """Return the mentions of a window, words numbered as in its grid, with scores that are not calibrated yet."""
-        settings = self.decoding
+        settings, tunings, types = self.decoding, self.tunings, self.scheme.types
         group_types = self.scheme.group_types
-        relations = with_name_bonus(window.relations, window.names, settings.name_bonus, group_types=group_types)
+        bonuses = [tuning.name_bonus for tuning in tunings]
+        relations = with_name_bonus(window.relations, window.names, bonuses, group_types=group_types)
+        by_type = [tunings[self.scheme.first_group(type)] for type in types]
         relations = Relations(
-            links=shift_threshold(relations.links, settings.link_threshold),
-            ends=shift_threshold(relations.ends, settings.end_threshold),
+            links=shift_threshold(relations.links, np.array([tuning.link_threshold for tuning in tunings])),
+            ends=shift_threshold(relations.ends, np.array([tuning.end_threshold for tuning in by_type])),
         )
-        least = self.calibration.score_for(settings.threshold if threshold is None else threshold)
-        return decode(
-            relations, self.scheme.types, group_types=group_types, threshold=least, k=settings.k, limit=settings.limit
-        )
+        least = settings.threshold if threshold is None else threshold
+        raw = [tuning.calibration.score_for(least) for tuning in tunings]
+        return decode(relations, types, group_types=group_types, threshold=raw, k=settings.k, limit=settings.limit)
 
     def _merged(self, windows: Sequence[tuple[range, Sequence[Mention]]]) -> list[Mention]:
         """Return the mentions of a sentence from those of its windows, with calibrated scores."""
         mentions = merge_mentions(sorted(windows, key=lambda window: window[0].start))
-        return [replace(mention, score=self.calibration(mention.score or 0.0)) for mention in mentions]
+        return [self.calibrated(mention) for mention in mentions]

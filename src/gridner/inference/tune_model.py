@@ -17,11 +17,12 @@ from gridner.files import check_output, write_text, write_whole
 from gridner.inference.cached_engine import CachedEngine
 from gridner.inference.checkpoint import ATTRIBUTION, Checkpoint, read_checkpoint, write_checkpoint
 from gridner.inference.corpus_evaluation import AnnotatedPart, evaluate_part, predict_part, predictions_jsonl
+from gridner.inference.group_tuning import GroupTuning
 from gridner.inference.installed_models import find_model
 from gridner.inference.loading import load
 from gridner.inference.model_card import card_of, kind_of
 from gridner.inference.recognizer import Recognizer
-from gridner.inference.tuning import tune_and_calibrate, without_tuning
+from gridner.inference.tuning import tune_and_calibrate, tune_groups, without_tuning
 from gridner.scoring.evaluation import Evaluation
 from gridner.scoring.serialization import evaluation_json
 from gridner.text.alignment import Sentence, align
@@ -31,10 +32,11 @@ Corpora = Iterable[Document] | Mapping[str, Iterable[Document]]  # one, or sever
 
 @dataclass(frozen=True, slots=True)
 class TunedModel:
-    """Where a tuned model is, its decoding settings, and its scores by part: dev before and after, test after."""
+    """Where a tuned model is, what was chosen, and its scores by part: dev before and after, test after."""
 
     folder: Path
     decoding: DecodingConfig
+    tunings: Mapping[str, GroupTuning]  # by corpus; a model of one corpus has one tuning, with the empty name
     before: Mapping[str, Evaluation]
     after: Mapping[str, Evaluation]
 
@@ -78,10 +80,12 @@ def tune_model(
     recognizer.engine = CachedEngine(engine)
     before = {name: _predicted(replace(recognizer, lexicon=checkpoint.lexicon), dev)[1] for name, dev in devs.items()}
     checkpoint = without_tuning(replace(checkpoint, lexicon=recognizer.lexicon))
-    recognizer = replace(recognizer, decoding=checkpoint.config.decoding, calibration=checkpoint.calibration)
-    checkpoint, reliability = tune_and_calibrate(checkpoint, recognizer, *devs.values(), notes=notes)
-    decoding = checkpoint.config.decoding
-    recognizer = replace(recognizer, decoding=decoding, calibration=checkpoint.calibration)
+    recognizer = _decoding_like(checkpoint, recognizer)
+    if checkpoint.groups and len(devs) > 1:
+        checkpoint, reliability = tune_groups(checkpoint, recognizer, list(devs.values()))
+    else:
+        checkpoint, reliability = tune_and_calibrate(checkpoint, recognizer, *devs.values(), notes=notes)
+    recognizer = _decoding_like(checkpoint, recognizer)
     after, texts = {}, {}
     for name, part in parts.items():
         recognizer = recognizer if name in devs else replace(recognizer, engine=engine)
@@ -110,7 +114,20 @@ def tune_model(
         texts[ATTRIBUTION] = (folder / ATTRIBUTION).read_text(encoding="utf-8")
     for name, text in texts.items():
         write_whole(output / name, partial(write_text, text=text), folder=False, force=True)
-    return TunedModel(output, decoding, before, after)
+    names = (group.name for group in checkpoint.scheme.groups)
+    return TunedModel(
+        output, checkpoint.config.decoding, dict(zip(names, recognizer.tunings, strict=True)), before, after
+    )
+
+
+def _decoding_like(checkpoint: Checkpoint, recognizer: Recognizer) -> Recognizer:
+    """Return the recognizer with the decoding settings and the calibration of a checkpoint."""
+    return replace(
+        recognizer,
+        decoding=checkpoint.config.decoding,
+        calibration=checkpoint.calibration,
+        group_tunings=checkpoint.group_tunings,
+    )
 
 
 def _with_names_of(corpora: Sequence[Iterable[Document]], lexicon: Lexicon, notes: Notes) -> Lexicon:

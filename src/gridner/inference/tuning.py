@@ -18,6 +18,7 @@ from gridner.inference.base_recognizer import SENTENCES_PER_BATCH
 from gridner.inference.calibration import Calibration, fit_calibration, reliability_table
 from gridner.inference.checkpoint import Checkpoint
 from gridner.inference.corpus_evaluation import AnnotatedPart, predict_part
+from gridner.inference.group_tuning import GroupTuning, ScoredEntities, common_threshold
 from gridner.inference.recognizer import Recognizer, ScoredWindow
 from gridner.tagging.decoding import decode
 from gridner.tagging.tags import Relations, with_name_bonus
@@ -38,7 +39,9 @@ class TunedDecoding:
     f1: float
 
 
-def tune_decoding(recognizer: Recognizer, *parts: Part | AnnotatedPart) -> TunedDecoding:
+def tune_decoding(
+    recognizer: Recognizer, *parts: Part | AnnotatedPart, link_thresholds: Sequence[float] = THRESHOLDS
+) -> TunedDecoding:
     """Return the name bonus, link threshold and end threshold with the best F1 on all documents.
 
     Ties go to the lowest bonus and to the thresholds nearest to 0.5. A bonus of 0 stays 0.
@@ -49,7 +52,7 @@ def tune_decoding(recognizer: Recognizer, *parts: Part | AnnotatedPart) -> Tuned
     documents = [document for dev in annotated for document in dev.part.documents]
     gold = sum(len({_key(document, entity) for entity in document.entities}) for document in documents)
     pairs = sorted(
-        ((link, end) for link in THRESHOLDS for end in THRESHOLDS),
+        ((link, end) for link in link_thresholds for end in THRESHOLDS),
         key=lambda pair: abs(pair[0] - 0.5) + abs(pair[1] - 0.5),
     )
     best = TunedDecoding(settings, -1.0)
@@ -73,7 +76,8 @@ def without_tuning(checkpoint: Checkpoint) -> Checkpoint:
         name_bonus=default.name_bonus,
     )
     train = replace(config.train, tune_thresholds=True, calibrate=True)
-    return replace(checkpoint, config=replace(config, decoding=decoding, train=train), calibration=Calibration())
+    settings = replace(config, decoding=decoding, train=train)
+    return replace(checkpoint, config=settings, calibration=Calibration(), group_tunings=())
 
 
 def tune_and_calibrate(
@@ -108,6 +112,35 @@ def tune_and_calibrate(
         replace(checkpoint, config=replace(config, decoding=decoding), calibration=calibration),
         {name: [asdict(row) for row in rows] for name, rows in tables.items()},
     )
+
+
+def tune_groups(
+    checkpoint: Checkpoint, recognizer: Recognizer, parts: Sequence[AnnotatedPart]
+) -> tuple[Checkpoint, dict[str, Any]]:
+    """Return a model whose groups of types are tuned and calibrated one by one, and its reliability.
+
+    Each group takes the parts that count for its types; a group without any takes what suits all parts. One threshold,
+    with the best mean F1 over the parts, serves all groups. The threshold of links stays at 0.5: it matters for
+    discontinuous entities, and most dev documents have too few of them to choose it.
+    """
+    tunings, settings = [], checkpoint.config.decoding
+    for group in checkpoint.groups:
+        own = [part for part in parts if any(map(part.counts, group.types))] or parts
+        alone = replace(recognizer, decoding=tune_decoding(recognizer, *own, link_thresholds=(0.5,)).decoding)
+        calibration = fit_calibration(*score_entities(alone, *own, threshold=LOWEST), lowest=LOWEST)
+        tunings.append(GroupTuning.of(alone.decoding, calibration))
+    tuned = replace(recognizer, group_tunings=tuple(tunings))
+    found = []
+    for part in parts:
+        scores, right = score_entities(tuned, part, threshold=LOWEST)
+        gold = sum(len({_key(document, entity) for entity in document.entities}) for document in part.part.documents)
+        found.append(ScoredEntities(np.array(scores), np.array(right, dtype=np.bool_), gold))
+    config = replace(checkpoint.config, decoding=replace(settings, threshold=common_threshold(found)))
+    calibrated = reliability_table(
+        np.concatenate([one.scores for one in found]), np.concatenate([one.right for one in found])
+    )
+    reliability = {"calibrated": [asdict(row) for row in calibrated]}
+    return replace(checkpoint, config=config, group_tunings=tuned.group_tunings), reliability
 
 
 def score_entities(

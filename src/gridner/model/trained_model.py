@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from gridner.config import DecodingConfig
 from gridner.errors import FormatError, GridnerError, OutputError, UsageError, first_line
 from gridner.inference.checkpoint import (
     CARD,
@@ -115,8 +113,7 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
 
     def recognizer(self, **decoding: Any) -> Recognizer:
         """Return a recognizer with the model's decoding settings, except those given."""
-        config = self.checkpoint.config
-        return recognizer_of(self.model, self.checkpoint, self.pieces, replace(config.decoding, **decoding))
+        return recognizer_of(self.model, self.checkpoint, self.pieces, **decoding)
 
     def _save_pretrained(self, save_directory: Path) -> None:
         tensors = {name: tensor.contiguous() for name, tensor in self.model.state_dict().items()}
@@ -160,9 +157,9 @@ class TrainedModel(ModelHubMixin, library_name="gridner", tags=["token-classific
         return cls.load(folder)
 
 
-def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, decoding: DecodingConfig) -> Recognizer:
-    """Return a recognizer that runs the network with torch."""
-    return Recognizer.from_checkpoint(checkpoint, engine=TorchEngine(model), tokenizer=pieces, decoding=decoding)
+def recognizer_of(model: Toe, checkpoint: Checkpoint, pieces: PieceTokenizer, **decoding: Any) -> Recognizer:
+    """Return a recognizer that runs the network with torch, with the model's decoding settings except those given."""
+    return Recognizer.from_checkpoint(checkpoint, engine=TorchEngine(model), tokenizer=pieces, **decoding)
 
 
 def load_weights(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], *, where: str) -> None:

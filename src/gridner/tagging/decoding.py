@@ -42,26 +42,28 @@ def decode(
     types: Sequence[str],
     *,
     group_types: Sequence[Sequence[int]] | None = None,
-    threshold: float = 0.5,
+    threshold: float | Sequence[float] = 0.5,
     k: int = PATHS_PER_CELL,
     limit: int = MENTIONS_PER_SENTENCE,
 ) -> Decoded:
     """Return the mentions whose score exceeds `threshold`: at most `k` for a head–tail cell, at most `limit` in all.
 
     `group_types` has the numbers of each group's types (None: one group has all). Each group is decoded by itself, with
-    its own links. A mention found in several groups gets its best score.
+    its own links and, if there are several thresholds, with its own threshold. A mention found in several groups gets
+    its best score.
     """
-    if not 0 <= threshold <= 1 or k < 1 or limit < 1:
-        raise UsageError(f"threshold {threshold}, k {k}, limit {limit}: expected 0 <= threshold <= 1, k and limit >= 1")
     group_types = [range(len(types))] if group_types is None else group_types
-    above = np.nonzero(relations.ends > threshold)
+    thresholds = [threshold] * len(group_types) if isinstance(threshold, float | int) else threshold
+    if not all(0 <= least <= 1 for least in thresholds) or k < 1 or limit < 1:
+        raise UsageError(f"threshold {threshold}, k {k}, limit {limit}: expected 0 <= threshold <= 1, k and limit >= 1")
+    above = np.nonzero(relations.ends > min(thresholds))
     ends = [(i, j, t, score) for i, j, t, score in _listed(above, relations.ends) if i <= j]
     if not ends:
         return Decoded(())
     if len(group_types) == 1:
-        paths = _decode_group(relations.links[:, :, 0], relations.ends, ends, threshold, k, limit)
+        paths = _decode_group(relations.links[:, :, 0], relations.ends, ends, thresholds[0], k, limit)
     else:
-        paths = _joined(list(_each_group(relations, group_types, ends, threshold, k, limit)), limit)
+        paths = _joined(list(_each_group(relations, group_types, ends, thresholds, k, limit)), limit)
     return _decoded(paths, types)
 
 
@@ -96,14 +98,14 @@ def _each_group(
     relations: Relations,
     group_types: Sequence[Sequence[int]],
     ends: Sequence[End],
-    threshold: float,
+    thresholds: Sequence[float],
     k: int,
     limit: int,
 ) -> Iterator[_Paths]:
     """Yield the paths of each group with head–tail cells."""
-    for number, types in enumerate(group_types):
+    for number, (types, threshold) in enumerate(zip(group_types, thresholds, strict=True)):
         place = {t: new for new, t in enumerate(types)}
-        if group_ends := [(i, j, place[t], score) for i, j, t, score in ends if t in place]:
+        if group_ends := [(i, j, place[t], score) for i, j, t, score in ends if t in place and score > threshold]:
             links, grid = relations.links[:, :, number], relations.ends[:, :, list(types)]
             paths = _decode_group(links, grid, group_ends, threshold, k, limit)
             best = [(score, words, types[t]) for score, words, t in paths.best]

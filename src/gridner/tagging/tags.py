@@ -92,6 +92,10 @@ class TagScheme:
         number = {name: number for number, name in enumerate(self.types)}
         return [sorted(number[name] for name in group.types) for group in self.groups]
 
+    def first_group(self, type: str) -> int:
+        """Return the number of the first group that has a type."""
+        return next(number for number, group in enumerate(self.groups) if type in group.types)
+
     @property
     def group_labels(self) -> NDArray[np.bool_]:
         """Whether a label belongs to a group [groups, labels]: its links, and head and tail of its types."""
@@ -180,12 +184,18 @@ def _lead(scores: NDArray[np.floating]) -> NDArray[np.floating]:
     return scores - np.where(scores == best, second, best)
 
 
-def shift_threshold(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np.floating]:
-    """Return probabilities moved so that `threshold` becomes 0.5; their order stays."""
-    if threshold == 0.5:
+def shift_threshold(
+    probabilities: NDArray[np.floating], threshold: float | NDArray[np.floating]
+) -> NDArray[np.floating]:
+    """Return probabilities [..., channels] moved so that `threshold` becomes 0.5; their order stays.
+
+    The threshold is the same for all channels, or one for each.
+    """
+    if np.all(threshold == 0.5):
         return probabilities
     above = probabilities * (1 - threshold)
-    return above / (above + (1 - probabilities) * threshold)
+    result: NDArray[np.floating] = above / (above + (1 - probabilities) * threshold)
+    return result
 
 
 class GazetteerName(NamedTuple):
@@ -198,26 +208,27 @@ class GazetteerName(NamedTuple):
 def with_name_bonus(
     relations: Relations,
     names: Collection[GazetteerName],
-    bonus: float,
+    bonus: float | Sequence[float],
     *,
     group_types: Sequence[Collection[int]] | None = None,
 ) -> Relations:
     """Return the relations with `bonus` added to the log-odds of names, and a share of it for names with a gap.
 
-    `group_types` has the numbers of each group's types (None: one group has all). A name's links are those of the
-    groups that have its type.
+    The bonus is the same for all groups of types, or one for each. `group_types` has the numbers of each group's types
+    (None: one group has all). A name's links are those of the groups that have its type.
     """
-    if not names or not bonus:
+    bonuses = [bonus] * (1 if group_types is None else len(group_types)) if isinstance(bonus, float | int) else bonus
+    if not names or not any(bonuses):
         return relations
     links: dict[tuple[int, ...], float] = {}
     ends: dict[tuple[int, ...], float] = {}
     for name in names:
-        more = bonus if name.words[-1] - name.words[0] < len(name.words) else bonus * WITH_GAP
+        share = 1.0 if name.words[-1] - name.words[0] < len(name.words) else WITH_GAP
         groups = [0] if group_types is None else [n for n, types in enumerate(group_types) if name.type in types]
         for (word, next_word), group in product(pairwise(name.words), groups):
-            links[word, next_word, group] = max(more, links.get((word, next_word, group), 0.0))
+            links[word, next_word, group] = max(share * bonuses[group], links.get((word, next_word, group), 0.0))
         end = (name.words[0], name.words[-1], name.type)
-        ends[end] = max(more, ends.get(end, 0.0))
+        ends[end] = max(ends.get(end, 0.0), *(share * bonuses[group] for group in groups))
     return Relations(_raised(relations.links, links), _raised(relations.ends, ends))
 
 

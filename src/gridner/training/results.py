@@ -6,7 +6,7 @@ import csv
 import io
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -71,7 +71,8 @@ def dev_scores(task: TrainingTask, model: Toe, trained: TrainedModel) -> DevScor
     devs = _devs(task)
     if not devs:
         return None
-    recognizer: Recognizer = recognizer_of(model, trained.checkpoint, trained.pieces, task.config.decoding)
+    settings = asdict(task.config.decoding)
+    recognizer: Recognizer = recognizer_of(model, trained.checkpoint, trained.pieces, **settings)
     if task.config.train.tune_thresholds:
         recognizer = replace(recognizer, engine=CachedEngine(recognizer.engine))
         recognizer = replace(recognizer, decoding=tune_decoding(recognizer, *devs.values()).decoding)

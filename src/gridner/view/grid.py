@@ -43,7 +43,7 @@ def window_grid(recognizer: Recognizer, sentence: Sentence, window: ScoredWindow
             for row, column, value in zip(rows, columns, values, strict=True)
         ]
     mentions = [
-        [mention.type, list(window.in_window(mention).words), recognizer.calibration(mention.score or 0.0)]
+        [mention.type, list(window.in_window(mention).words), recognizer.calibrated(mention).score]
         for mention in recognizer.decode(window).mentions
     ]
     if not mentions and not any(tags.values()):
