@@ -2,7 +2,7 @@
 
     python benchmarks/curve.py craft/dev docs/precision-recall.png [--model MODEL]
 
-Without --model, it measures the default model.
+Without --model, it measures the default model. Predictions of types that the corpus does not annotate do not count.
 """
 
 from __future__ import annotations
@@ -98,10 +98,12 @@ def main() -> None:
     recognizer = load(options.model, threshold=LOWEST)
     curves = {name: Curve() for name in COLOURS}
     documents = list(read(options.corpus, options.format))
+    types = {entity.type for document in documents for entity in document.entities}
     for gold, answer in zip(documents, recognizer.pipe(documents), strict=True):
+        counted = [entity for entity in answer.entities if entity.type in types]
         for name, curve in curves.items():
             gaps = name != "all entities"
-            curve.add(set(keys(gold, gold.entities, gaps=gaps)), keys(gold, answer.entities, gaps=gaps))
+            curve.add(set(keys(gold, gold.entities, gaps=gaps)), keys(gold, counted, gaps=gaps))
     draw(curves, default, options.picture)
     rows = []
     for threshold in sorted({*SHOWN, default}):

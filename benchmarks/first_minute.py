@@ -1,11 +1,12 @@
 """Score models on clinical text that they were not trained on: how many reactions and conditions are found exactly.
 
-    python benchmarks/first_minute.py --model craft
-    python benchmarks/first_minute.py --model clinical --notes FOLDER
+    python benchmarks/first_minute.py
+    python benchmarks/first_minute.py --model my-model --notes FOLDER
 
-The documents are ten posts in patients' words (benchmarks/first_minute), the twelve of examples/, and those of
---notes: brat files, or texts without annotations, of which only predictions are printed. The script prints the share
-of mentions that are found, with and without their type, and every confident prediction that is not annotated.
+The documents are ten posts in patients' words and ten further posts and notes (benchmarks/first_minute), the twelve of
+examples/, and those of --notes: brat files, or texts without annotations, of which only predictions are printed. The
+script prints the share of mentions that are found, with and without their type, and every confident prediction that is
+not annotated.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ def main() -> None:
     print(f"model: {', '.join(options.model or ['default'])}; finds {', '.join(known) or 'neither type'}")
     sets: Iterable[tuple[str, Path]] = [
         ("posts", ROOT / "benchmarks" / "first_minute" / "posts"),
+        ("unseen", ROOT / "benchmarks" / "first_minute" / "unseen"),
         ("examples", ROOT / "examples"),
         *((str(folder), folder) for folder in options.notes),
     ]

@@ -2,7 +2,7 @@
 
 import gridner
 recognizer = gridner.load()
-document = recognizer("loss of rod and cone photoreceptors")
+document = recognizer("pain in left arm and shoulder")
 """
 
 from __future__ import annotations

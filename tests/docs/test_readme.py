@@ -23,7 +23,7 @@ def test_the_python_example_runs() -> None:
         [sys.executable, "-c", code[1]], cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "Cell ['Rod', 'photoreceptors']" in done.stdout
+    assert "Condition ['Pain in', 'shoulder']" in done.stdout
 
 
 def test_links_lead_somewhere() -> None:

@@ -400,9 +400,9 @@ def test_an_installed_gridner_needs_no_import(tmp_path: Path) -> None:
 def test_the_examples_of_the_docs_run(tmp_path: Path) -> None:
     entry_point(tmp_path)
     first, settings, saving = run_section("spaCy", tmp_path)
-    assert "Cell ['rod', 'photoreceptors']" in first
-    assert "Cell cone photoreceptors" in first
-    assert "Cell" in settings
+    assert "Condition ['Pain in', 'shoulder']" in first
+    assert "Condition Pain in left arm" in first
+    assert "Condition" in settings
     loose, strict = map(int, saving.split())
     assert loose > strict
 

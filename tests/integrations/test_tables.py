@@ -168,7 +168,7 @@ def test_the_examples_of_the_docs_run(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     (said,) = run_section("pandas, Arrow and Parquet", tmp_path)
-    assert "rod … photoreceptors" in said
+    assert "Pain in … shoulder" in said
     assert (tmp_path / "found.parquet").exists()
 
 

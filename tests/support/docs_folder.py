@@ -30,7 +30,7 @@ def furnish(room: Path) -> None:
         for document in own
     ]
     (room / "notes").mkdir()
-    (room / "notes" / "one.txt").write_text("Loss of rod and cone photoreceptors.\n")
+    (room / "notes" / "one.txt").write_text("Pain in left arm and shoulder.\n")
     (room / "notes" / "two.txt").write_text("Bipolar cells die by apoptosis.\n")
     for name, part in (("train", documents[:8]), ("dev", documents[6:]), ("test", documents[6:])):
         _put(part, room / "corpus" / name, "brat")

@@ -20,13 +20,13 @@ with models that other packages bring.
 
 ```sh
 gridner models
-gridner predict "Loss of rod and cone photoreceptors" --model craft
+gridner predict "Pain in left arm and shoulder" --model medical
 ```
 
 [Prediction](prediction.md#choose-a-model) says how to use a model by name, and several at once.
 
-Scores are exact match of type and characters in percent, as the model carries them: one training run, of the network
-before it was converted to 8 bits. Each card has the scores of the shipped files and says how the model was made.
+Scores are exact match of type and characters in percent, of the 8-bit files that gridner ships and of one training run.
+Each card has further scores and says how the model was made.
 """
 
 

@@ -36,7 +36,7 @@ def export(
     ```
     gridner export model exported
     gridner export model small --int8 --sample corpus/train
-    gridner predict "rod and cone cells" --model exported
+    gridner predict "pain in left arm and shoulder" --model exported
     ```
 
     """

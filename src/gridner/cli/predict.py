@@ -86,7 +86,7 @@ def predict(
 
     Examples:
     ```
-    gridner predict "loss of rod and cone photoreceptors"
+    gridner predict "pain in left arm and shoulder"
     gridner predict notes/*.txt --threshold 0.2 --json
     gridner predict --input corpus --format brat --output predictions --to brat --model model
     cat documents.jsonl | gridner predict - > found.jsonl

@@ -46,9 +46,9 @@ def serve(
     ```
     gridner serve
     gridner serve --model model --port 9000
-    gridner serve --model craft --model model
+    gridner serve --model medical --model model
     GRIDNER_TOKEN=secret gridner serve --host 0.0.0.0 --name ner.example.org
-    curl localhost:8000/v1/recognize --json '{"text": "rod and cone cells"}'
+    curl localhost:8000/v1/recognize --json '{"text": "pain in left arm and shoulder"}'
     ```
 
     """

@@ -20,7 +20,7 @@ from gridner.service.worker import Steps
 
 PATH = "/brat"
 BODY = {"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}}
-EXAMPLE = {"T1": {"type": "Cell", "offsets": [[8, 11], [21, 35]], "texts": ["rod", "photoreceptors"]}}
+EXAMPLE = {"T1": {"type": "Condition", "offsets": [[0, 7], [21, 29]], "texts": ["Pain in", "shoulder"]}}
 
 
 def add_brat(app: FastAPI, runtime: Runtime) -> None:

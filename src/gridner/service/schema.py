@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 KINDS = ("a text alone", "a text with an id")  # of a list of texts
-TEXT = "Loss of rod and cone photoreceptors."
+TEXT = "Pain in left arm and shoulder."
 NOT_EMPTY: dict[str, Any] = {"pattern": r"[^\s\x1c-\x1f\x85]"}  # Python's white space is more than that of patterns
 PAIR = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2, examples=[[0, 4]])]
 
@@ -122,8 +122,8 @@ class RecognizeResponse(BaseModel):
                             "id": "text",
                             "text": TEXT,
                             "entities": [
-                                {"type": "Cell", "fragments": [[8, 11], [21, 35]], "score": 0.93},
-                                {"type": "Cell", "fragments": [[16, 35]], "score": 0.97},
+                                {"type": "Condition", "fragments": [[0, 16]], "score": 0.97},
+                                {"type": "Condition", "fragments": [[0, 7], [21, 29]], "score": 0.93},
                             ],
                         }
                     ],
@@ -138,8 +138,8 @@ class Type(BaseModel):
     """An entity type of a model, and what it means as far as the model says."""
 
     name: str
-    description: str = Field(examples=["a kind of cell"])
-    example: str = Field(description="An entity of this type; ' … ' is a gap.", examples=["rod … photoreceptors"])
+    description: str = Field(examples=["a disease, symptom or finding"])
+    example: str = Field(description="An entity of this type; ' … ' is a gap.", examples=["pain in … shoulder"])
     corpus: str = Field(description="The corpus that annotates it.")
 
 
