@@ -96,6 +96,18 @@ def test_in_8_bits_it_is_smaller_and_nearly_the_same(both: tuple[TrainedModel, P
             assert np.abs(small.scores - whole.scores).mean() < 0.35 * spread
 
 
+def test_in_8_bits_all_products_with_weights_run_on_integers(in_bytes: Path) -> None:
+    for name in EXPORTED:
+        graph = onnx.load(in_bytes / name).graph
+        floats = {tensor.name for tensor in graph.initializer}  # weights, and what is computed from weights alone
+        for node in graph.node:
+            if node.op_type == "MatMul":
+                words, weights = node.input
+                assert words in floats or weights not in floats
+            elif node.op_type != "DequantizeLinear" and floats.issuperset(node.input):
+                floats.update(node.output)
+
+
 def test_in_8_bits_neighbours_do_not_matter_either(both: tuple[TrainedModel, Path], in_bytes: Path) -> None:
     model = both[0]
     words = [[word.text for word in sentence.words] for sentence in part().sentences]

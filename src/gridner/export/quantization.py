@@ -17,7 +17,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
-from onnxruntime import InferenceSession
+from onnxruntime import GraphOptimizationLevel, InferenceSession, SessionOptions
 from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, QuantFormat, QuantType, quantize_static
 
 Inputs = dict[str, NDArray[Any]]  # of the network, by name
@@ -28,6 +28,7 @@ LEAST = 1e-6  # keeps scales positive
 
 def quantize(path: Path, batches: Sequence[Inputs]) -> None:
     """Quantize the network in the file to 8 bits, with scales measured on the batches."""
+    _fold_constants(path)
     model = onnx.load(path)
     _smooth(model, batches)
     onnx.save(model, path)
@@ -57,6 +58,14 @@ class _Reader(CalibrationDataReader):  # type: ignore[misc]
 
     def get_next(self) -> Inputs | None:
         return next(self.batches, None)
+
+
+def _fold_constants(path: Path) -> None:
+    """Compute what depends on weights alone. The exporter leaves nodes that cut and transpose weights of all rounds."""
+    options = SessionOptions()
+    options.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = str(path)
+    InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
 
 
 def _products(model: ModelProto) -> Iterator[NodeProto]:
