@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -51,23 +52,28 @@ class Calibration:
         """Return the probability that an entity with this raw score is right."""
         if not self.score_odds:
             return score
-        x, y = self._points()
+        x, y = _points(self)
         return float(_probability(np.interp(_odds(score), x, y)))
 
     def score_for(self, probability: float) -> float:
         """Return the raw score that calibrates to `probability`; if there is none, 1, which no score exceeds."""
-        if not self.score_odds:
-            return probability
-        x, y = self._points()
-        odds = float(_odds(probability))
-        return 1.0 if odds >= y[-1] else float(_probability(np.interp(odds, y, x)))
+        return _score_for(self, probability) if self.score_odds else probability
 
-    def _points(self) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        x, y = np.array(self.score_odds), np.array(self.right_odds)
-        return (
-            np.concatenate(([x[0] - BEYOND], x, [x[-1] + BEYOND])),
-            np.concatenate(([y[0] - BEYOND], y, [y[-1] + LAST_RISE])),
-        )
+
+@lru_cache(maxsize=256)  # every sentence asks for the score of the same few thresholds
+def _score_for(calibration: Calibration, probability: float) -> float:
+    x, y = _points(calibration)
+    odds = float(_odds(probability))
+    return 1.0 if odds >= y[-1] else float(_probability(np.interp(odds, y, x)))
+
+
+@lru_cache(maxsize=64)
+def _points(calibration: Calibration) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    x, y = np.array(calibration.score_odds), np.array(calibration.right_odds)
+    return (
+        np.concatenate(([x[0] - BEYOND], x, [x[-1] + BEYOND])),
+        np.concatenate(([y[0] - BEYOND], y, [y[-1] + LAST_RISE])),
+    )
 
 
 def _odds(probability: ArrayLike) -> NDArray[np.floating]:

@@ -13,6 +13,7 @@ from gridner.inference.batches import plan_encoder_batches, plan_grid_batches
 from gridner.inference.word_pieces import EncodedSentence, PieceBatch, PieceTokenizer
 
 ENCODER_BATCH_PIECES = 1024  # at most, padding included
+FULL_BATCHES = 4  # of grids that wait for each other, so that grids of the same size share a batch
 
 
 class WordVectors(NamedTuple):
@@ -92,15 +93,26 @@ def score_sentences(
 
     `forced` is as for `encode_sentences`. A sentence without candidates has an empty grid, without a second step.
     """
+    waiting: list[CandidateWords] = []
     for encoded in encode_sentences(engine, tokenizer, sentences, forced=forced):
-        for empty in (words for words in encoded if not len(words.positions)):
-            yield empty.sentence, ScoredGrid((), np.zeros((0, 0, 0), dtype=np.float32))
-        filled = [words for words in encoded if len(words.positions)]
-        for numbers in plan_grid_batches([len(words.positions) for words in filled], cells=cells):
-            batch = [filled[number] for number in numbers]
-            for words, scores in zip(batch, engine.tag(_padded(batch)), strict=True):
-                size = len(words.positions)
-                yield words.sentence, ScoredGrid(tuple(words.positions.tolist()), scores[:size, :size])
+        for words in encoded:
+            if len(words.positions):
+                waiting.append(words)
+            else:
+                yield words.sentence, ScoredGrid((), np.zeros((0, 0, 0), dtype=np.float32))
+        if sum(len(words.positions) ** 2 for words in waiting) >= FULL_BATCHES * cells:
+            yield from _score_grids(engine, waiting, cells)
+            waiting = []
+    yield from _score_grids(engine, waiting, cells)
+
+
+def _score_grids(engine: Engine, sentences: Sequence[CandidateWords], cells: int) -> Iterator[tuple[int, ScoredGrid]]:
+    """Yield the number of each sentence and its grid, in batches of at most `cells` cells."""
+    for numbers in plan_grid_batches([len(words.positions) for words in sentences], cells=cells):
+        batch = [sentences[number] for number in numbers]
+        for words, scores in zip(batch, engine.tag(_padded(batch)), strict=True):
+            size = len(words.positions)
+            yield words.sentence, ScoredGrid(tuple(words.positions.tolist()), scores[:size, :size])
 
 
 def _padded(batch: Sequence[CandidateWords]) -> GridBatch:
