@@ -13,7 +13,7 @@ from gridner.inference.batches import plan_encoder_batches, plan_grid_batches
 from gridner.inference.word_pieces import EncodedSentence, PieceBatch, PieceTokenizer
 
 ENCODER_BATCH_PIECES = 1024  # at most, padding included
-FULL_BATCHES = 4  # of grids that wait for each other, so that grids of the same size share a batch
+FULL_BATCHES = 2  # of grids that wait for each other, so that grids of the same size share a batch
 
 
 class WordVectors(NamedTuple):

@@ -40,6 +40,7 @@ def _session(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads or 0
     options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.force_spinning_stop", "1")  # or the first step's threads slow the second
     options.log_severity_level = 4  # errors are raised
     try:
         session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
