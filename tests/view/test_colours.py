@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from gridner import Document
+from gridner import Document, load
 from gridner.view import terminal
 from gridner.view.draw import COLOURS, colour_of
 from gridner.view.html import asset
@@ -27,6 +28,7 @@ TOGETHER = [  # types of common corpora
     ("ADR", "Disease", "Drug", "Finding", "Symptom"),
     ("ADR", "Anatomy", "Disorder", "Drug"),
     ("AdverseReaction", "Animal", "DrugClass", "Factor", "Negation", "Severity"),
+    ("Condition", "Device", "Drug", "Measurement", "Observation", "Procedure"),
     ("Cell", "CellLine", "Chemical", "Disease", "Gene", "Species", "Variant"),
     ("LOC", "MISC", "ORG", "PER"),
     ("problem", "test", "treatment"),
@@ -110,6 +112,12 @@ def test_right_and_wrong_look_like_no_type(theme: int) -> None:
 @pytest.mark.parametrize("types", [("BiologicalProcess", "Cell", "Disease"), *TOGETHER])
 def test_types_of_one_corpus_have_different_colours(types: tuple[str, ...]) -> None:
     assert len(set(map(colour_of, types))) == len(types)
+
+
+def test_the_default_model_uses_all_colours_and_those_of_its_main_types_once() -> None:
+    colours = Counter(map(colour_of, load(threads=1).types))
+    assert len(colours) == COLOURS
+    assert colours[colour_of("AdverseReaction")] == colours[colour_of("Condition")] == 1
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1)))
