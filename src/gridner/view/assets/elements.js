@@ -11,7 +11,7 @@ export const svg = (tag, attributes = {}, ...children) =>
 
 // The colour of a type: the same wherever it is shown and whatever else is (FNV-1a; draw.py has the same).
 const COLOURS = 12,
-  SEED = 2067783846;
+  SEED = 1608753152;
 export const colourOf = (type) =>
   `var(--g${new TextEncoder().encode(type).reduce((number, byte) => Math.imul(number ^ byte, 16777619) >>> 0, SEED) % COLOURS})`;
 
