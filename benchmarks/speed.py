@@ -41,11 +41,12 @@ from gridner.training.examples import Example, examples_of
 from measure import machine, table
 
 SHORT = (8, 24)  # words of a short sentence, at least and at most: 16 on average
-GROWTH = (16, 32, 64, 128, 256)
+GROWTH = (16, 32, 64, 128, 256, 400)
+ALL_WORDS = "TOE, all words"
 PARTS = {
     "short": "Short sentences, cut from the corpus",
     "own": "The corpus's own sentences",
-    "growth": "Growth with the length: time for a sentence, and peak memory of a process that does nothing else",
+    "growth": "Growth with the length, words of one piece: time for a sentence, peak memory of a process of its own",
 }
 KEEP = {
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
@@ -68,15 +69,14 @@ def compare(systems: dict[str, Contender], examples: Sequence[Example], options:
     return table(["sentences/s", *(cell for work in WORK for cell in (work, "ratio"))], rows)
 
 
-def growth(words: Sequence[str], pieces: PieceTokenizer, types: tuple[str, ...], options: argparse.Namespace) -> str:
+def growth(words: Sequence[str], types: tuple[str, ...], options: argparse.Namespace) -> str:
     """Return a table with time and peak memory by sentence length, each figure from its own process."""
     rows = []
     for n in GROWTH:
-        chunks = [tuple(words[start : start + n]) for start in range(0, len(words) - n + 1, n)]
-        fitting = [chunk for chunk in chunks if pieces.encode([chunk])[0].piece_count <= pieces.max_pieces]
-        sentences = fitting[: max(1, CELLS // n**2)]
+        chunks = [words[start : start + n] for start in range(0, len(words) - n + 1, n)]
+        sentences = chunks[: max(1, CELLS // n**2)]
         row = [str(n), str(len(sentences))]
-        for name, work in product((ALONE, "TOE"), ("train", "predict")):
+        for name, work in product((ALONE, "TOE", ALL_WORDS), ("train", "predict")):
             task = {"system": name, "work": work, "types": types, "sentences": sentences, "options": vars(options)}
             command = [sys.executable, __file__, "--task", "--allocator", options.allocator]
             given = json.dumps(task, default=str)
@@ -84,7 +84,7 @@ def growth(words: Sequence[str], pieces: PieceTokenizer, types: tuple[str, ...],
             found = json.loads(done.stdout)
             row += [f"{found['ms']:,.1f}", f"{found['MB']:,.0f}"]
         rows.append(row)
-    columns = [", ".join(column) for column in product((ALONE, "TOE"), ("train", "predict"), ("ms", "MB"))]
+    columns = [", ".join(column) for column in product((ALONE, "TOE", ALL_WORDS), ("train", "predict"), ("ms", "MB"))]
     return table(["words", "in a batch", *columns], rows)
 
 
@@ -105,7 +105,8 @@ def one(task: dict[str, Any]) -> dict[str, float]:
 
 def make(name: str, types: tuple[str, ...], options: argparse.Namespace) -> Contender:
     """Return a system by its name."""
-    config = read_config("w2ner" if name == "W2NER" else "craft", [f"model.encoder={options.encoder}"])
+    settings = [f"model.encoder={options.encoder}", f"model.candidates={str(name != ALL_WORDS).lower()}"]
+    config = read_config("w2ner" if name == "W2NER" else "craft", settings)
     return Contender(config, types, (), alone=name == ALONE)
 
 
@@ -172,7 +173,9 @@ def main() -> None:
         print(f"\n{PARTS[part]}: {len(examples)}, of {length:.1f} words and {count:.1f} pieces on average.\n")
         print(compare(systems, examples, options), flush=True)
     if "growth" in parts:
-        print(f"\n{PARTS['growth']}.\n\n{growth(words, pieces, types, options)}")
+        encoded = pieces.encode([[word] for word in words])
+        whole = [word for word, sentence in zip(words, encoded, strict=True) if len(sentence.words[0]) == 1]
+        print(f"\n{PARTS['growth']}.\n\n{growth(whole, types, options)}")
 
 
 if __name__ == "__main__":
