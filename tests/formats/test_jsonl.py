@@ -163,7 +163,7 @@ def test_deep_nesting_is_one_clear_error(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("depth", range(100, 1100, 25))
-def test_meta_of_any_depth_is_read_and_written_or_refused(tmp_path: Path, depth: int) -> None:
+def test_deep_nesting_in_meta_is_read_and_written_or_refused(tmp_path: Path, depth: int) -> None:
     line = '{"id": "a", "text": "b", "meta": {"x": ' + "[" * depth + "]" * depth + "}}"
     try:
         write(read(put_lines(tmp_path, line)), tmp_path / "again.jsonl")
