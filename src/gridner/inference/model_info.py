@@ -48,7 +48,7 @@ def _f1(kind: str, scores: Mapping[str, Any]) -> dict[str, float]:
         kind_of_part, _, corpus = part.partition("-")
         for name in ("all", "discontinuous") if kind_of_part == kind else ():
             if name in score["exact"]:
-                f1[f"{corpus} {name}".strip()] = round(100 * score["exact"][name]["f1"], 2)
+                f1[f"{corpus} {name}".strip()] = round(100 * score["exact"][name]["f1"], 1)
     return f1
 
 
