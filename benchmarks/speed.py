@@ -106,7 +106,7 @@ def one(task: dict[str, Any]) -> dict[str, float]:
 def make(name: str, types: tuple[str, ...], options: argparse.Namespace) -> Contender:
     """Return a system by its name."""
     settings = [f"model.encoder={options.encoder}", f"model.candidates={str(name != ALL_WORDS).lower()}"]
-    config = read_config("w2ner" if name == "W2NER" else "craft", settings)
+    config = read_config("w2ner" if name == "W2NER" else "toe", settings)
     return Contender(config, types, (), alone=name == ALONE)
 
 

@@ -117,6 +117,11 @@ def test_the_configuration_for_a_first_try_needs_no_pretrained_model() -> None:
     assert read_config("tiny").model.encoder == "tiny"
 
 
+def test_toe_is_craft_with_trem() -> None:
+    assert read_config("toe").model.trem
+    assert read_config("toe", ["model.trem=false"]) == read_config("craft")
+
+
 def test_the_papers_configurations_have_the_papers_values() -> None:
     for name in ("cadec", "share13", "share14"):
         config = read_config(name)

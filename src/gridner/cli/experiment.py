@@ -33,8 +33,8 @@ def experiment(
     *,
     reading: ReadingOptions,
     config: Annotated[
-        str, typer.Option("--config", help="TOML file, or a preset: craft, cadec, share13, share14, tiny.")
-    ] = "craft",
+        str, typer.Option("--config", help="TOML file, or a preset: toe, cadec, share13, share14, tiny.")
+    ] = "toe",
     seeds: Annotated[
         str | None, typer.Option("--seeds", help="Train once with each seed: 1 2 3, or 1,2,3 (default: 1 2 3).")
     ] = None,

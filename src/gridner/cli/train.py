@@ -23,7 +23,9 @@ from gridner.errors import Notes, UsageError
 def train(
     config: Annotated[
         str,
-        typer.Argument(metavar="CONFIG", help="TOML file, or a preset: tiny, craft, w2ner, cadec, share13, share14."),
+        typer.Argument(
+            metavar="CONFIG", help="TOML file, or a preset: tiny, craft, toe, w2ner, cadec, share13, share14."
+        ),
     ],
     train: Annotated[
         list[str],
