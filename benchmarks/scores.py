@@ -1,6 +1,6 @@
 """Score saved predictions, with mean and standard deviation over seeds, for the tables in docs/results.
 
-    python benchmarks/scores.py craft/dev results/third/toe results/third/w2ner
+    python benchmarks/scores.py craft/dev results/study/craft/toe results/study/craft/w2ner
 
 Each folder is a system, and each `dev.jsonl` in it (or the file that --file names) is a run. The last column applies
 the filter of some published code: it counts only entities that no word or sentence boundary cuts and that lie within

@@ -34,6 +34,29 @@ def test_names_are_found_whatever_their_case_and_number() -> None:
     assert NAMES.find([]) == []
 
 
+@pytest.mark.parametrize(
+    ("singular", "plural"),
+    [
+        ("cell", "cells"),
+        ("neuropathy", "neuropathies"),
+        ("spermatogonium", "spermatogonia"),
+        ("metastasis", "metastases"),
+        ("vertebra", "vertebrae"),
+        ("anemia", "anemias"),
+        ("tie", "ties"),
+    ],
+)
+def test_a_plural_finds_the_name_in_the_singular_and_the_other_way_round(singular: str, plural: str) -> None:
+    for name, word in [(singular, plural), (plural, singular), (singular, singular), (plural, plural)]:
+        assert Lexicon([("A", ["b", name])]).find(["b", word]) == [Match("A", (0, 1))]
+
+
+@given(st.lists(st.text(alphabet="aeimsuy", min_size=1), max_size=5))
+def test_a_lexicon_of_normalized_names_is_the_same(words: list[str]) -> None:
+    once = Lexicon(("A", [word]) for word in words)
+    assert Lexicon(once) == once
+
+
 def test_a_name_within_a_longer_one_counts_only_if_it_is_of_another_type() -> None:
     assert NAMES.find("rod cell death".split()) == [Match("Cell", (0, 1)), Match("Sign", (1, 2))]
 

@@ -23,6 +23,12 @@ JOINS = frozenset(("and", "or", "/", ",", "("))  # words that start an enumerati
 SHARED = frozenset(("and", "or"))  # words before the last item of an enumeration
 GAP = 5  # words at most in the gap of a name
 BEFORE, AFTER = 4, 2  # words at most before and after the gap
+NUMBERS = (  # endings of nouns, and what both the singular and the plural become
+    ("ies", "y"),  # neuropathies
+    ("ium", "ia"),  # bacterium
+    ("sis", "se"),  # metastasis; the plural loses its s
+    ("ae", "a"),  # vertebrae
+)
 
 
 class Match(NamedTuple):
@@ -33,7 +39,7 @@ class Match(NamedTuple):
 
 
 class Lexicon:
-    """Names by type. They are compared word by word, in lower case, without a plural s at the end."""
+    """Names by type. They are compared word by word, in lower case, singular like plural."""
 
     def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
         self._types: dict[str, list[str]] = {}
@@ -202,7 +208,13 @@ def _key(lower: Sequence[str]) -> str:
 
 
 def _singular(word: str) -> str:
-    plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "is", "us"))
+    """Return a form of a word that its singular and its plural share; it need not be a word."""
+    if len(word) <= 3:
+        return word
+    for ending, shared in NUMBERS:
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            return word.removesuffix(ending) + shared
+    plural = word.endswith("s") and not word.endswith(("ss", "is", "us"))
     return word[:-1] if plural else word
 
 
