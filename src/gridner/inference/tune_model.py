@@ -144,8 +144,9 @@ def _with_names_of(corpora: Sequence[Iterable[Document]], lexicon: Lexicon, note
                 note = f"names-from: entity that {why.value}, its name is not added"
                 notes.add(note, f"{document.id}: {entity.type}")
     own = Lexicon(name for corpus in sentences for name in names_of(corpus))
-    others = Lexicon((type, name) for type, name in lexicon if type not in own.types)
-    judged = own | Lexicon((type, name) for type, name in lexicon if type in own.types)
+    annotated = own.types
+    others = Lexicon((type, name) for type, name in lexicon if type not in annotated)
+    judged = own | Lexicon((type, name) for type, name in lexicon if type in annotated)
     return others | fitting_names(judged, sentences, notes=notes)
 
 
