@@ -1,7 +1,7 @@
 r"""Compare systems on forms that the training corpus contains and on forms that it does not contain.
 
-    python benchmarks/forms.py craft/train craft/test results/study/craft/toe results/study/craft/w2ner --ids third.ids \
-      --file test.jsonl
+    python benchmarks/forms.py craft/train craft/test results/study/craft/toe results/study/craft/w2ner \
+      --ids third.ids --file test.jsonl
 
 A form is the type and the lower-case words of an entity. Each folder is a system, and each `dev.jsonl` in it (or the
 file that --file names) is a run; numbers are means over the runs. With two or more systems, the script also lists the
