@@ -35,13 +35,13 @@ INSIDE = {
     "inference": "candidate_oracle next_texts installation prediction_files parallel tune_model tuning "
     "corpus_evaluation loading averaged_models several_models model_card model_info recognizer base_recognizer "
     "cached_engine onnx_engine installed_models checkpoint engine group_tuning model_description *",
-    "corpus": "held_out suggestions conversion * splits",
+    "corpus": "held_out suggestions conversion gazetteer * splits",
     "config": "__init__ *",
     "formats": "__init__ biocjson * _support",
     "formats/_support": "knowtator_xml repair word_lists *",
     "scoring": "serialization significance evaluation matching",
     "tagging": "oracle decoding *",
-    "text": "__init__ alignment *",
+    "text": "__init__ alignment abbreviations *",
 }
 # Imports that point up, all of them inside a function: (module, what it imports).
 EXCEPTIONS = {

@@ -12,6 +12,7 @@ from gridner.errors import FormatError, Notes, UsageError
 from gridner.inference.loading import load
 from gridner.tagging.decoding import decode
 from gridner.tagging.tags import GazetteerName, Relations, with_name_bonus
+from gridner.text.splitting import tokenize
 from support.small import documents, sentence
 from support.untrained import untrained
 
@@ -55,6 +56,30 @@ def test_a_plural_finds_the_name_in_the_singular_and_the_other_way_round(singula
 def test_a_lexicon_of_normalized_names_is_the_same(words: list[str]) -> None:
     once = Lexicon(("A", [word]) for word in words)
     assert Lexicon(once) == once
+
+
+@pytest.mark.parametrize("name", ["alpha cell", "α-cells", "Alpha – cell"])
+@pytest.mark.parametrize(
+    ("text", "words"), [("the α - cells", (1, 2, 3)), ("an alpha cell", (1, 2)), ("Α cell", (0, 1))]
+)
+def test_hyphens_do_not_count_and_greek_letters_are_like_their_names(
+    name: str, text: str, words: tuple[int, ...]
+) -> None:
+    lexicon = Lexicon([("Cell", [text[word.start : word.end] for text in [name] for word in tokenize(text)])])
+    assert lexicon.find(text.split()) == [Match("Cell", words)]
+    assert Lexicon.from_text(lexicon.to_text(), where="names.tsv") == lexicon
+
+
+def test_a_gazetteer_of_older_models_is_read() -> None:
+    lexicon = Lexicon.from_text("Cell\tt - cell\nSign\tβ test\n", where="names.tsv")
+    assert lexicon == Lexicon([("Cell", ["T", "cell"]), ("Sign", ["beta", "test"])])
+
+
+def test_an_abbreviation_stands_for_its_long_form() -> None:
+    lexicon = Lexicon([("Sign", ["ear", "infection"]), ("Sign", ["acute", "ear", "infection"]), ("Cell", ["rod"])])
+    abbreviations = {"EI": ("ear", "infection"), "BEI": ("bad", "ear", "infection"), "AR": ("acute", "rod")}
+    assert lexicon.find(["EI", "and", "acute", "EIs"], abbreviations) == [Match("Sign", (0,)), Match("Sign", (2, 3))]
+    assert lexicon.find(["BEI", "ei", "AR"], abbreviations) == []  # a part of a long form is no name
 
 
 def test_a_name_within_a_longer_one_counts_only_if_it_is_of_another_type() -> None:
@@ -179,7 +204,7 @@ def test_words_with_white_space_in_them_make_names_that_can_be_read_again() -> N
 
 def test_a_file_is_read_and_a_lexicon_written_and_read_again(tmp_path: Path) -> None:
     read = read_lexicon(file(tmp_path, "# names\nCell\tT-cells\n\nCell\tt-cell\r\nSign\t ache \n"))
-    assert list(read) == [("Sign", ["ache"]), ("Cell", ["t", "-", "cell"])]
+    assert list(read) == [("Sign", ["ache"]), ("Cell", ["t", "cell"])]
     assert read.about()["names"] == {"Cell": 1, "Sign": 1}
     again = Lexicon.from_text(read.to_text(), where="names.tsv")
     assert list(again) == list(read)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gridner.corpus.name_words import NameWords, name_key
 from gridner.documents import check_type
 from gridner.errors import FormatError, InvalidError, Notes
 from gridner.files import read_lines, reading
@@ -23,12 +24,6 @@ JOINS = frozenset(("and", "or", "/", ",", "("))  # words that start an enumerati
 SHARED = frozenset(("and", "or"))  # words before the last item of an enumeration
 GAP = 5  # words at most in the gap of a name
 BEFORE, AFTER = 4, 2  # words at most before and after the gap
-NUMBERS = (  # endings of nouns, and what both the singular and the plural become
-    ("ies", "y"),  # neuropathies
-    ("ium", "ia"),  # bacterium
-    ("sis", "se"),  # metastasis; the plural loses its s
-    ("ae", "a"),  # vertebrae
-)
 
 
 class Match(NamedTuple):
@@ -39,23 +34,23 @@ class Match(NamedTuple):
 
 
 class Lexicon:
-    """Names by type. They are compared word by word, in lower case, singular like plural."""
+    """Names by type. `name_words` says how names and texts are compared."""
 
     def __init__(self, names: Iterable[tuple[str, Sequence[str]]] = ()) -> None:
         self._types: dict[str, list[str]] = {}
         self._longest: dict[str, int] = {}  # words of the longest name, by its first word
         self._last: set[str] = set()  # last words of names
-        lower = ((type, " ".join(words).lower().split()) for type, words in names)  # a word can contain white space
-        self._add((type, _key(words)) for type, words in lower if words)
+        for type, words in names:
+            if key := name_key(words):
+                self._add(type, key)
 
-    def _add(self, names: Iterable[tuple[str, str]]) -> None:
-        for type, key in names:
-            types = self._types.setdefault(key, [])
-            if type not in types:
-                types.append(type)
-                first = key.partition(" ")[0]
-                self._last.add(key.rpartition(" ")[2])
-                self._longest[first] = max(self._longest.get(first, 0), key.count(" ") + 1)
+    def _add(self, type: str, key: str) -> None:
+        types = self._types.setdefault(key, [])
+        if type not in types:
+            types.append(type)
+            first = key.partition(" ")[0]
+            self._last.add(key.rpartition(" ")[2])
+            self._longest[first] = max(self._longest.get(first, 0), key.count(" ") + 1)
 
     def __iter__(self) -> Iterator[tuple[str, list[str]]]:
         for key, types in sorted(self._types.items()):
@@ -79,36 +74,40 @@ class Lexicon:
         """The types that have names, sorted."""
         return tuple(sorted({type for types in self._types.values() for type in types}))
 
-    def find(self, words: Sequence[str]) -> list[Match]:
+    def find(self, words: Sequence[str], abbreviations: Mapping[str, tuple[str, ...]] | None = None) -> list[Match]:
         """Return the names in a sentence, those without a gap first.
 
-        A name inside a longer name of the same type does not count. Names with and without a gap are compared apart.
+        `abbreviations` has the words of the long forms of the text's abbreviations. A name inside a longer name of the
+        same type does not count. Names with and without a gap are compared apart.
         """
-        lower = [word.lower() for word in words]
-        ends = [_singular(word) for word in lower]
-        return [*_longest(self._contiguous(lower, ends)), *_longest(self._with_gap(lower, ends))]
+        text = NameWords(words, abbreviations)
+        return [*_longest(self._contiguous(text)), *_longest(self._with_gap(text))]
 
-    def _contiguous(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
-        for start, first in enumerate(lower):
+    def _contiguous(self, text: NameWords) -> Iterator[Match]:
+        for start, first in enumerate(text.lower):
             before = ""
-            most = min(max(1, self._longest.get(first, 0)), len(lower) - start)
+            most = min(max(1, self._longest.get(first, 0)), len(text) - start)
             for stop in range(start + 1, start + most + 1):
-                for type in self._types.get(before + ends[stop - 1], ()):
-                    yield Match(type, tuple(range(start, stop)))
-                before += f"{lower[stop - 1]} "
+                types = self._types.get(before + text.last[stop - 1])
+                if types and (places := text.places(start, stop)):
+                    for type in types:
+                        yield Match(type, tuple(places))
+                before += f"{text.lower[stop - 1]} "
 
-    def _with_gap(self, lower: Sequence[str], ends: Sequence[str]) -> Iterator[Match]:
+    def _with_gap(self, text: NameWords) -> Iterator[Match]:
         """Yield names with a gap: "bipolar cells" in "bipolar and amacrine cells", "T cells" in "T (and B) cells"."""
-        for stop, resume in _gaps(lower):
+        for stop, resume in _gaps(text.lower):
             last = [
-                end for end in range(resume + 1, min(len(lower), resume + AFTER) + 1) if ends[end - 1] in self._last
+                end for end in range(resume + 1, min(len(text), resume + AFTER) + 1) if text.last[end - 1] in self._last
             ]
             for start in range(max(0, stop - BEFORE), stop) if last else ():
-                if self._longest.get(lower[start], 0) > 1:
+                if self._longest.get(text.lower[start], 0) > 1:
                     for end in last:
-                        key = " ".join((*lower[start:stop], *lower[resume : end - 1], ends[end - 1]))
-                        for type in self._types.get(key, ()):
-                            yield Match(type, (*range(start, stop), *range(resume, end)))
+                        key = " ".join((*text.lower[start:stop], text.key(resume, end)))
+                        places = text.places(start, stop), text.places(resume, end)
+                        if places[0] and places[1]:
+                            for type in self._types.get(key, ()):
+                                yield Match(type, (*places[0], *places[1]))
 
     def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
         """Return the names that fit a corpus: of its types, and mostly annotated where they occur. Count the others."""
@@ -119,13 +118,10 @@ class Lexicon:
             words = [word.text for word in sentence.words]
             inside = {word for mention in sentence.mentions for word in mention.words}
             for mention in sentence.mentions:
-                marked[mention.type, _key([words[word].lower() for word in mention.words])] += 1
-            lower = [word.lower() for word in words]
-            for places in {
-                match.words for match in _longest(self._contiguous(lower, [_singular(word) for word in lower]))
-            }:
+                marked[mention.type, name_key([words[word] for word in mention.words])] += 1
+            for places in {match.words for match in _longest(self._contiguous(NameWords(words)))}:
                 if inside.isdisjoint(places):
-                    unmarked[_key([words[place].lower() for place in places])] += 1
+                    unmarked[name_key([words[place] for place in places])] += 1
         fitting = []
         for type, name in self:
             key = " ".join(name)
@@ -158,7 +154,9 @@ class Lexicon:
             raise FormatError(
                 f"{where}: a line without a type, a tab and a name, expected a gazetteer that gridner wrote"
             )
-        lexicon._add((type, key) for type, _, key in lines)
+        for type, _, key in lines:
+            is_key = " - " not in key and key.isascii()  # of a gazetteer of gridner 0.1, it need not be
+            lexicon._add(type, key if is_key else name_key(key.split(" ")))
         return lexicon
 
 
@@ -201,21 +199,6 @@ def read_lexicon(path: str | Path) -> Lexicon:
     if not names:
         raise FormatError(f"{path}: no names, expected lines with a type, a tab and a name")
     return Lexicon(names)
-
-
-def _key(lower: Sequence[str]) -> str:
-    return " ".join((*lower[:-1], _singular(lower[-1])))
-
-
-def _singular(word: str) -> str:
-    """Return a form of a word that its singular and its plural share; it need not be a word."""
-    if len(word) <= 3:
-        return word
-    for ending, shared in NUMBERS:
-        if word.endswith(ending) and len(word) > len(ending) + 1:
-            return word.removesuffix(ending) + shared
-    plural = word.endswith("s") and not word.endswith(("ss", "is", "us"))
-    return word[:-1] if plural else word
 
 
 def _longest(matches: Iterable[Match]) -> list[Match]:

@@ -166,7 +166,8 @@ class Recognizer(BaseRecognizer):
         types = self._types_with_bonus if self.lexicon else {}
         if not types:
             return ()
-        matches = self.lexicon.find([word.text for word in sentence.words[words.start : words.stop]])
+        texts = [word.text for word in sentence.words[words.start : words.stop]]
+        matches = self.lexicon.find(texts, sentence.abbreviations)
         return tuple(GazetteerName(types[match.type], match.words) for match in matches if match.type in types)
 
     def score_windows(self, sentences: Sequence[Sentence], *, notes: Sequence[Notes] = ()) -> Iterator[ScoredWindow]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from gridner.documents import Document, Entity, Fragment, check_score, check_type, extent
 from gridner.errors import InvalidError, plural
+from gridner.text.abbreviations import find_abbreviations
 from gridner.text.splitting import split_sentences, tokenize
 
 
@@ -72,6 +73,7 @@ class Sentence:
     document_id: str
     words: tuple[Word, ...]
     mentions: tuple[Mention, ...] = ()
+    abbreviations: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)  # of the text
 
     def __post_init__(self) -> None:
         if not isinstance(self.document_id, str) or not self.document_id:
@@ -140,8 +142,10 @@ def stream_sentences(document: Document) -> Iterator[Sentence]:
         sentences = _tokenized(text, split_sentences(text))
     else:
         sentences = iter(document.sentences)
+    abbreviations = find_abbreviations(text)
     for words in sentences:
-        yield Sentence(document.id, tuple(Word(text[word.start : word.end], word.start, word.end) for word in words))
+        located = tuple(Word(text[word.start : word.end], word.start, word.end) for word in words)
+        yield Sentence(document.id, located, abbreviations=abbreviations)
 
 
 def _tokenized(text: str, spans: Iterable[Fragment]) -> Iterator[tuple[Fragment, ...]]:
