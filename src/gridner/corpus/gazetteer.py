@@ -84,9 +84,10 @@ class Lexicon:
         return [*_longest(self._contiguous(text)), *_longest(self._with_gap(text))]
 
     def _contiguous(self, text: NameWords) -> Iterator[Match]:
+        words = len(text)
         for start, first in enumerate(text.lower):
             before = ""
-            most = min(max(1, self._longest.get(first, 0)), len(text) - start)
+            most = min(max(1, self._longest.get(first, 0)), words - start)
             for stop in range(start + 1, start + most + 1):
                 types = self._types.get(before + text.last[stop - 1])
                 if types and (places := text.places(start, stop)):
@@ -96,18 +97,18 @@ class Lexicon:
 
     def _with_gap(self, text: NameWords) -> Iterator[Match]:
         """Yield names with a gap: "bipolar cells" in "bipolar and amacrine cells", "T cells" in "T (and B) cells"."""
+        words = len(text)
         for stop, resume in _gaps(text.lower):
             last = [
-                end for end in range(resume + 1, min(len(text), resume + AFTER) + 1) if text.last[end - 1] in self._last
+                end for end in range(resume + 1, min(words, resume + AFTER) + 1) if text.last[end - 1] in self._last
             ]
             for start in range(max(0, stop - BEFORE), stop) if last else ():
                 if self._longest.get(text.lower[start], 0) > 1:
                     for end in last:
-                        key = " ".join((*text.lower[start:stop], text.key(resume, end)))
-                        places = text.places(start, stop), text.places(resume, end)
-                        if places[0] and places[1]:
-                            for type in self._types.get(key, ()):
-                                yield Match(type, (*places[0], *places[1]))
+                        types = self._types.get(" ".join((*text.lower[start:stop], text.key(resume, end))))
+                        if types and (before := text.places(start, stop)) and (after := text.places(resume, end)):
+                            for type in types:
+                                yield Match(type, (*before, *after))
 
     def suited(self, sentences: Collection[Sentence], *, notes: Notes) -> Lexicon:
         """Return the names that fit a corpus: of its types, and mostly annotated where they occur. Count the others."""
