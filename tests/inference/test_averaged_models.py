@@ -38,21 +38,37 @@ def three() -> dict[str, Recognizer]:
 
 def test_probabilities_are_means_over_the_candidates_of_any_model(three: dict[str, Recognizer]) -> None:
     sentences = part().sentences * 12  # more than are kept at a time
-    labels = len(three["0"].scheme.labels)
-    expected = [np.zeros((len(sentence.words), len(sentence.words), labels)) for sentence in sentences]
+    types = len(three["0"].types)
+    links = [np.zeros((len(sentence.words), len(sentence.words), 1)) for sentence in sentences]
+    ends = [np.zeros((len(sentence.words), len(sentence.words), types)) for sentence in sentences]
     sizes: list[set[int]] = [set() for _ in sentences]
     for recognizer in three.values():
         for window in recognizer.score_windows(sentences):
             sizes[window.sentence].add(len(window.candidates))
-            expected[window.sentence][np.ix_(window.candidates, window.candidates)] += window.tags / 3
+            cells = np.ix_(window.candidates, window.candidates)
+            links[window.sentence][cells] += window.relations.links / 3
+            ends[window.sentence][cells] += window.relations.ends / 3
     assert any(len(of_sentence) > 1 for of_sentence in sizes)  # the models differ in their candidates
     seen = []
     for window in averaged(three).score_windows(sentences):
         seen.append(window.sentence)
-        dense = np.zeros_like(expected[window.sentence])
-        dense[np.ix_(window.candidates, window.candidates)] = window.tags
-        assert np.allclose(dense, expected[window.sentence], atol=1e-5)
+        cells = np.ix_(window.candidates, window.candidates)
+        np.testing.assert_allclose(window.relations.links, links[window.sentence][cells], atol=1e-5)
+        np.testing.assert_allclose(window.relations.ends, ends[window.sentence][cells], atol=1e-5)
     assert sorted(seen) == list(range(len(sentences)))
+
+
+def test_models_may_have_different_tags(three: dict[str, Recognizer]) -> None:
+    fewer = untrained("w2ner").recognizer()
+    both = averaged({"four": three["0"], "two": fewer})
+    (sentence,) = part().sentences[:1]
+    (window,), (first,), (second,) = (model.score_windows([sentence]) for model in (both, three["0"], fewer))
+    at_first = np.ix_(first.candidates, first.candidates)
+    dense = np.zeros((len(sentence.words), len(sentence.words), len(fewer.types)))
+    dense[at_first] += first.relations.ends / 2
+    dense[np.ix_(second.candidates, second.candidates)] += second.relations.ends / 2
+    np.testing.assert_allclose(window.relations.ends, dense[np.ix_(window.candidates, window.candidates)], atol=1e-5)
+    assert window.tags.shape[-1] == len(three["0"].scheme.labels)
 
 
 def test_a_model_and_itself_are_that_model(three: dict[str, Recognizer]) -> None:
@@ -85,7 +101,7 @@ def test_models_that_cannot_be_averaged_are_refused(three: dict[str, Recognizer]
     with pytest.raises(UsageError, match="one model to average, expected at least two"):
         averaged({"0": three["0"]})
     other = replace(three["1"], scheme=TagScheme(("Cell",)))
-    with pytest.raises(UsageError, match=r"other: types Cell and tags NNW.* expected those of 0 to average them: Drug"):
+    with pytest.raises(UsageError, match=r"other: types Cell, expected those of 0 to average them, .*: Drug"):
         averaged({"0": three["0"], "other": other})
     done = gridner("predict", "Pain.", "--average")
     assert done.returncode == 2

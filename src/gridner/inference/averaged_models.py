@@ -1,4 +1,4 @@
-"""Several models of the same types as one: their tag probabilities are averaged before decoding."""
+"""Several models of the same types as one: the probabilities of their relations are averaged before decoding."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gridner.corpus.gazetteer import Lexicon
 from gridner.errors import Notes, UsageError
 from gridner.inference.calibration import Calibration
 from gridner.inference.recognizer import Recognizer, ScoredWindow
-from gridner.tagging.tags import GazetteerName
+from gridner.tagging.tags import GazetteerName, Relations
 from gridner.text.alignment import Sentence
 
 SENTENCES = 64  # whose grids are kept at a time
@@ -21,6 +20,8 @@ SENTENCES = 64  # whose grids are kept at a time
 @dataclass(slots=True, kw_only=True)
 class AveragedRecognizer(Recognizer):
     """The first of several models, with the mean probabilities of all. Scores are not calibrated.
+
+    Models may have different tags: relations are averaged. The tags of a window are those of the first model.
 
     A word that is a candidate of one model only gets the probability 0 from the others. Models with different
     vocabularies may cut a long sentence differently: then the first model reads it alone, and the notes count it.
@@ -54,20 +55,25 @@ class AveragedRecognizer(Recognizer):
         """Return the mean of what the models say about a window, over the candidates of any of them."""
         words = sorted({word for window in windows for word in window.candidates})
         row_of = {word: row for row, word in enumerate(words)}
-        total: NDArray[np.floating] = np.zeros((len(words), len(words), len(self.scheme.labels)))
-        for window in windows:
+        size, scheme = len(words), self.scheme
+        tags = np.zeros((size, size, len(scheme.labels)))
+        links, ends = np.zeros((size, size, len(scheme.groups))), np.zeros((size, size, len(scheme.types)))
+        for number, window in enumerate(windows):
             rows = [row_of[word] for word in window.candidates]
-            total[np.ix_(rows, rows)] += window.tags / len(windows)
+            cells = np.ix_(rows, rows)
+            links[cells] += window.relations.links / len(windows)
+            ends[cells] += window.relations.ends / len(windows)
+            if number == 0:
+                tags[cells] = window.tags
         first = windows[0]
         names = (
             GazetteerName(name.type, tuple(row_of[first.candidates[row]] for row in name.words)) for name in first.names
         )
-        relations = self.scheme.relations(total, links=self.decoding.links, ends=self.decoding.ends)
-        return replace(first, candidates=tuple(words), tags=total, relations=relations, names=tuple(names))
+        return replace(first, candidates=tuple(words), tags=tags, relations=Relations(links, ends), names=tuple(names))
 
 
 def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
-    """Return several models with the same types and tags as one, decoded like the first.
+    """Return several models with the same types as one, decoded like the first.
 
     All use the names of all of them. Mean probabilities need a calibration of their own, so scores are raw, unless the
     groups of types were calibrated one by one: then those calibrations stay, because the threshold belongs to them.
@@ -76,10 +82,10 @@ def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
     if len(models) < 2:
         raise UsageError("one model to average, expected at least two")
     for name, other in models.items():
-        if other.scheme != first.scheme:
+        if (other.types, other.scheme.groups) != (first.types, first.scheme.groups):
             raise UsageError(
-                f"{name}: types {', '.join(other.types):.200} and tags {other.scheme.tags}, expected those of "
-                f"{first_name} to average them: {', '.join(first.types):.200} and {first.scheme.tags}"
+                f"{name}: types {', '.join(other.types):.200}, expected those of {first_name} to average them, in the "
+                f"same groups: {', '.join(first.types):.200}"
             )
     lexicon = Lexicon(name for model in models.values() for name in model.lexicon)
     threshold = first.decoding.threshold
