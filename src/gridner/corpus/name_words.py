@@ -62,6 +62,12 @@ def name_key(words: Sequence[str]) -> str:
 
 def _singular(word: str) -> str:
     """Return a form of a word that its singular and its plural share; it need not be a word."""
+    while (shorter := _shortened(word)) != word:
+        word = shorter
+    return word
+
+
+def _shortened(word: str) -> str:
     if len(word) <= 3:
         return word
     for ending, shared in NUMBERS:
