@@ -11,7 +11,7 @@ from gridner.text.alignment import sentences_of
     ("text", "expected"),
     [
         ("He has otitis media (OM).", {"OM": "otitis media"}),
-        ("OM (otitis media) is common", {"OM": "otitis media"}),
+        ("OM ( otitis media ) is common", {"OM": "otitis media"}),
         ("human polymorphonuclear neutrophils (PMNs)", {"PMN": "polymorphonuclear neutrophils"}),
         ("spinocerebellar ataxia type 15 (SCA15)", {"SCA15": "spinocerebellar ataxia type 15"}),
         ("graft-versus-host disease [GVHD; severe]", {"GVHD": "graft - versus - host disease"}),

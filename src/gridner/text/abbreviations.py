@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from gridner.text.splitting import tokenize
 
-BRACKET = re.compile(r"[(\[]\s*([^()\[\]]{2,200}?)\s*[)\]]")
+BRACKET = re.compile(r"[(\[]([^()\[\]]{2,200})[)\]]")
 SHORT = re.compile(r"(?=\S*[A-Z])\w[\w./+&-]{0,8}\w")  # a word of 2 to 10 characters, one of them a capital
 LONGEST_BEFORE = 150  # characters before a bracket that can hold the long form
 
@@ -33,7 +33,7 @@ def _definitions(text: str) -> Iterator[tuple[str, str]]:
     """Yield pairs of a short and a long form: "long form (SF)", "long form (SF; more)" and "SF (long form)"."""
     for bracket in BRACKET.finditer(text):
         before = text[max(0, bracket.start() - LONGEST_BEFORE) : bracket.start()].rstrip()
-        inside = bracket[1]
+        inside = bracket[1].strip()
         short = re.split(r"[,;]", inside, maxsplit=1)[0].strip()
         if SHORT.fullmatch(short):
             if long := _long_form(short, before):
