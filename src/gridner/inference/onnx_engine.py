@@ -14,6 +14,7 @@ from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.word_pieces import PieceBatch
 
 SCORES = "scores"
+SLOW_FUSIONS = ["SkipLayerNormFusion"]  # its kernel is slower than the two that it replaces (docs/results/speed.md)
 
 
 class OnnxEngine:
@@ -43,7 +44,9 @@ def _session(
     options.add_session_config_entry("session.force_spinning_stop", "1")  # or the first step's threads slow the second
     options.log_severity_level = 4  # errors are raised
     try:
-        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            path, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_FUSIONS
+        )
     except Exception as error:  # onnxruntime's own have no common base
         raise FormatError(f"{path}: {first_line(error)}; export the model again") from None
     own_inputs = sorted(value.name for value in session.get_inputs())
