@@ -4,8 +4,9 @@
     python benchmarks/psytar.py PsyTAR_dataset.xlsx reactions.jsonl conditions.jsonl
 
 PsyTAR (Zolnoori et al. 2019, doi:10.1016/j.dib.2019.103838, CC BY 4.0) lists the mentions of each sentence as text,
-without offsets. This script finds them in the sentence: all words of a mention in their order, over the shortest
-stretch. It leaves out a sentence with a mention that it does not find, and says how many.
+without offsets. This script annotates every place where a mention stands as a whole, also inside a longer mention. If
+there is none, it annotates the shortest span that has all words of the mention in their order. It leaves out sentences
+with a mention that it cannot find, and mentions without a sentence, and prints how many.
 
 Both corpora have the same texts, a document per review. The first annotates AdverseReaction: adverse reactions and
 withdrawal symptoms. The second annotates Condition: these, and the symptoms and illnesses that the medicine is for.
@@ -38,12 +39,13 @@ class Review:
     mentions: dict[tuple[str, int], list[str]] = field(default_factory=dict)
 
 
-def read_reviews(path: Path) -> dict[str, Review]:
-    """Return the reviews of the spreadsheet by their id."""
+def read_reviews(path: Path) -> tuple[dict[str, Review], int]:
+    """Return the reviews of the spreadsheet by their id, and the number of mentions without a sentence."""
     import openpyxl  # type: ignore[import-untyped]  # here, so that --help works without it
 
     book = openpyxl.load_workbook(path, read_only=True)
     reviews: dict[str, Review] = {}
+    without_sentence = 0
     for row in _rows(book, TEXTS):
         number = _number(row[3])
         if row[2] and row[4] and number is not None:
@@ -51,10 +53,12 @@ def read_reviews(path: Path) -> dict[str, Review]:
     for sheet in CONDITIONS:
         for row in _rows(book, sheet):
             number, review = _number(row[2]), reviews.get(str(row[1]).strip())
-            if review is not None and number is not None:
-                found = [str(cell).strip() for cell in row[FIRST_MENTION:] if cell is not None and str(cell).strip()]
+            found = [str(cell).strip() for cell in row[FIRST_MENTION:] if cell is not None and str(cell).strip()]
+            if review is not None and number is not None and number in review.sentences:
                 review.mentions.setdefault((sheet, number), []).extend(found)
-    return reviews
+            else:
+                without_sentence += len(found)
+    return reviews, without_sentence
 
 
 def _rows(book: Any, sheet: str) -> Iterator[tuple[Any, ...]]:
@@ -126,7 +130,8 @@ def main() -> None:
     parser.add_argument("reactions", type=Path)
     parser.add_argument("conditions", type=Path)
     options = parser.parse_args()
-    reviews = read_reviews(options.spreadsheet)
+    reviews, without_sentence = read_reviews(options.spreadsheet)
+    print(f"{without_sentence} mentions without a sentence left out")
     for path, sheets, type in (
         (options.reactions, REACTIONS, "AdverseReaction"),
         (options.conditions, CONDITIONS, "Condition"),

@@ -71,23 +71,63 @@ def test_hyphens_do_not_count_and_greek_letters_are_like_their_names(
     assert Lexicon.from_text(lexicon.to_text(), where="names.tsv") == lexicon
 
 
+def test_a_word_with_a_hyphen_is_like_two_words() -> None:
+    lexicon = Lexicon([("Cell", ["T-cell"]), ("Cell", ["NK", "cell"])])
+    assert lexicon.find(["T", "-", "cells"]) == [Match("Cell", (0, 1, 2))]
+    assert lexicon.find(["NK-cells", "die"]) == [Match("Cell", (0,))]
+    assert lexicon.find(["pre-NK-cells"]) == []  # a part of a word is no name
+
+
+def test_a_name_that_ends_with_a_sign_is_not_the_name_without_it() -> None:
+    lexicon = Lexicon([("Cell", ["CD4", "-"]), ("Cell", ["-"])])
+    assert lexicon.find(["CD4"]) == lexicon.find(["a", "-", "b"]) == []
+    assert Lexicon.from_text(lexicon.to_text(), where="names.tsv") == lexicon
+
+
+def test_symbols_that_look_like_greek_letters_are_read_as_these() -> None:
+    assert Lexicon([("A", ["\N{MICRO SIGN}-receptor"])]) == Lexicon([("A", ["mu", "receptor"])])
+
+
 def test_a_gazetteer_of_older_models_is_read() -> None:
-    lexicon = Lexicon.from_text("Cell\tt - cell\nSign\tβ test\n", where="names.tsv")
-    assert lexicon == Lexicon([("Cell", ["T", "cell"]), ("Sign", ["beta", "test"])])
+    lexicon = Lexicon.from_text("Cell\tt - cell\nSign\tβ test\nSign\t12 p -\nSign\tmmium\nSign\t–\n", where="names.tsv")
+    names = [("Cell", "T cell"), ("Sign", "beta test"), ("Sign", "12 p -"), ("Sign", "mmium")]
+    assert lexicon == Lexicon((type, name.split()) for type, name in names)
+    assert Lexicon.from_text(lexicon.to_text(), where="names.tsv") == lexicon
 
 
-def test_an_abbreviation_stands_for_its_long_form() -> None:
-    lexicon = Lexicon([("Sign", ["ear", "infection"]), ("Sign", ["acute", "ear", "infection"]), ("Cell", ["rod"])])
-    abbreviations = {"EI": ("ear", "infection"), "BEI": ("bad", "ear", "infection"), "AR": ("acute", "rod")}
-    assert lexicon.find(["EI", "and", "acute", "EIs"], abbreviations) == [Match("Sign", (0,)), Match("Sign", (2, 3))]
-    assert lexicon.find(["BEI", "ei", "AR"], abbreviations) == []  # a part of a long form is no name
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("EI and acute EIs", [(0,), (2, 3)]),
+        ("BEI ei AR", []),  # a part of a long form is no name
+        ("PTSD", [(0,)]),  # itself a name
+        ("HIV infection", [(0, 1)]),  # as it stands in a longer name
+        ("acute and other EI", [(3,), (0, 3)]),  # after a gap
+        ("IL - 6 rose", [(0, 1, 2)]),  # an abbreviation of several words
+        ("acute PD - XS", [(0, 1, 2, 3)]),
+    ],
+)
+def test_an_abbreviation_stands_for_itself_and_its_long_form(text: str, expected: list[tuple[int, ...]]) -> None:
+    names = ["ear infection", "acute ear infection", "PTSD", "HIV infection"]
+    lexicon = Lexicon(("Sign", name.split()) for name in [*names, "interleukin 6", "acute pain dx", "rod"])
+    abbreviations = {
+        ("EI",): ("ear", "infection"),
+        ("BEI",): ("bad", "ear", "infection"),
+        ("AR",): ("acute", "rod"),
+        ("PTSD",): ("posttraumatic", "stress", "disorder"),
+        ("HIV",): ("human", "immunodeficiency", "virus"),
+        ("IL", "-", "6"): ("interleukin", "-", "6"),
+        ("PD", "-", "XS"): ("pain", "dx"),
+    }
+    found = lexicon.find(text.split(), abbreviations)
+    assert [match.words for match in found] == expected
 
 
 def test_a_name_within_a_longer_one_counts_only_if_it_is_of_another_type() -> None:
     assert NAMES.find("rod cell death".split()) == [Match("Cell", (0, 1)), Match("Sign", (1, 2))]
 
 
-WORDS = st.lists(st.sampled_from(["a", "b", "as", "B", "pass", "cells", "cell"]), min_size=1, max_size=3)
+WORDS = st.lists(st.sampled_from(["a", "b", "as", "B", "pass", "cells", "cell", "α", "-"]), min_size=1, max_size=3)
 
 
 @given(st.lists(st.tuples(st.sampled_from("AB"), WORDS), max_size=6), st.lists(WORDS, max_size=4))
@@ -95,12 +135,15 @@ def test_what_is_found_is_what_a_search_of_every_span_finds(
     names: list[tuple[str, list[str]]], text: list[list[str]]
 ) -> None:
     def key(words: list[str]) -> str:
-        last = words[-1].lower()
+        if words[0] == "-" or words[-1] == "-":
+            return "".join(words)  # as no span of a text begins or ends
+        *first, last = ["alpha" if word == "α" else word.lower() for word in words if word != "-"]
         plural = len(last) > 3 and last.endswith("s") and not last.endswith(("ss", "is", "us"))
-        return " ".join([*(word.lower() for word in words[:-1]), last[:-1] if plural else last])
+        return " ".join([*first, last[:-1] if plural else last])
 
     words = [word for some in text for word in some]
     spans = [(start, stop) for start in range(len(words)) for stop in range(start + 1, len(words) + 1)]
+    spans = [(start, stop) for start, stop in spans if words[start] != "-" and words[stop - 1] != "-"]
     every = {(type, *span) for type, name in names for span in spans if key(words[slice(*span)]) == key(name)}
     longest = {
         (type, tuple(range(start, stop)))
@@ -158,6 +201,9 @@ def test_a_name_with_a_gap_gets_half_unless_it_is_there_without_one() -> None:
         ("rod with cone cells", []),
         ("rod and a b c d e cells", []),  # too far
         ("rod and cone rod cells", [(3, 4), (0, 4)]),
+        ("rod- and cone- cells", [(0, 3)]),
+        ("rod - and cone - cells", [(0, 5)]),
+        ("a-rod and cone cells", []),  # a part of a word
     ],
 )
 def test_an_enumeration_parts_a_name(text: str, expected: list[tuple[int, ...]]) -> None:

@@ -41,7 +41,9 @@ def predict(
     model: ModelsOption = None,
     average: Annotated[
         bool,
-        typer.Option("--average", help="Average the probabilities of several --model, instead of uniting results."),
+        typer.Option(
+            "--average", help="Average the probabilities of several --model, instead of merging their entities."
+        ),
     ] = False,
     output: Annotated[str | None, typer.Option("--output", "-o", help="File or folder to write.")] = None,
     format: Annotated[

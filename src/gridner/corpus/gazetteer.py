@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gridner.corpus.name_words import NameWords, name_key
+from gridner.corpus.name_words import NameWords, is_plain_key, name_key
 from gridner.documents import check_type
 from gridner.errors import FormatError, InvalidError, Notes
 from gridner.files import read_lines, reading
+from gridner.text.abbreviations import Abbreviations
 from gridner.text.alignment import Sentence
 from gridner.text.splitting import tokenize
 
@@ -74,14 +75,18 @@ class Lexicon:
         """The types that have names, sorted."""
         return tuple(sorted({type for types in self._types.values() for type in types}))
 
-    def find(self, words: Sequence[str], abbreviations: Mapping[str, tuple[str, ...]] | None = None) -> list[Match]:
+    def find(self, words: Sequence[str], abbreviations: Abbreviations | None = None) -> list[Match]:
         """Return the names in a sentence, those without a gap first.
 
-        `abbreviations` has the words of the long forms of the text's abbreviations. A name inside a longer name of the
-        same type does not count. Names with and without a gap are compared apart.
+        An abbreviation is read as it stands and as its long form. A name inside a longer name of the same type does not
+        count. Names with and without a gap are compared apart.
         """
-        text = NameWords(words, abbreviations)
-        return [*_longest(self._contiguous(text)), *_longest(self._with_gap(text))]
+        texts = [NameWords(words)]
+        if abbreviations and (expanded := NameWords(words, abbreviations)).lower != texts[0].lower:
+            texts.append(expanded)
+        contiguous = (match for text in texts for match in self._contiguous(text))
+        with_gap = (match for text in texts for match in self._with_gap(text))
+        return [*_longest(contiguous), *_longest(with_gap)]
 
     def _contiguous(self, text: NameWords) -> Iterator[Match]:
         words = len(text)
@@ -156,8 +161,8 @@ class Lexicon:
                 f"{where}: a line without a type, a tab and a name, expected a gazetteer that gridner wrote"
             )
         for type, _, key in lines:
-            is_key = " - " not in key and key.isascii()  # of a gazetteer of gridner 0.1, it need not be
-            lexicon._add(type, key if is_key else name_key(key.split(" ")))
+            if own := key if is_plain_key(key) else name_key(key.split(" ")):  # gridner 0.1 kept hyphens
+                lexicon._add(type, own)
         return lexicon
 
 

@@ -82,10 +82,9 @@ def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
     if len(models) < 2:
         raise UsageError("one model to average, expected at least two")
     for name, other in models.items():
-        if (other.types, other.scheme.groups) != (first.types, first.scheme.groups):
+        if (found := _types(other)) != (expected := _types(first)):
             raise UsageError(
-                f"{name}: types {', '.join(other.types):.200}, expected those of {first_name} to average them, in the "
-                f"same groups: {', '.join(first.types):.200}"
+                f"{name}: types {found:.200}, expected those of {first_name} to average them: {expected:.200}"
             )
     lexicon = Lexicon(name for model in models.values() for name in model.lexicon)
     threshold = first.decoding.threshold
@@ -104,3 +103,10 @@ def averaged(models: Mapping[str, Recognizer]) -> AveragedRecognizer:
         cells=first.cells,
         others=others,
     )
+
+
+def _types(model: Recognizer) -> str:
+    """Return the types of a model, by group if it has several."""
+    groups = model.scheme.groups
+    of_groups = [f"{group.name}: {', '.join(group.types)}" for group in groups]
+    return ", ".join(model.types) if len(groups) == 1 else "; ".join(of_groups)

@@ -51,7 +51,7 @@ def load(
     number of cores. A setting that makes no sense raises UsageError.
 
     Several models give the union of their entities, and each entity says in `meta["models"]` which of them found it.
-    With `average`, models of the same types are one model with their mean tag probabilities.
+    With `average`, models of the same types are one model with their mean probabilities.
     """
     loaded = {name: _load_one(folder, threads, decoding) for name, folder in find_models(model).items()}
     if lexicon == "none":

@@ -14,7 +14,7 @@ from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.word_pieces import PieceBatch
 
 SCORES = "scores"
-SLOW_FUSIONS = ["SkipLayerNormFusion"]  # its kernel is slower than the two that it replaces (docs/results/speed.md)
+SLOW_FUSIONS = ["SkipLayerNormFusion"]  # its kernel is slower than the two operators it replaces
 
 
 class OnnxEngine:

@@ -42,7 +42,7 @@ class PredictionTask:
     flat: bool = False
     max_gap: int | None = None
     threads: int | None = None
-    average: bool = False  # the tag probabilities of several models
+    average: bool = False  # the probabilities of several models
 
     def load(self) -> BaseRecognizer:
         """Load the recognizer. A type that it does not know is an error."""

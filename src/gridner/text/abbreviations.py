@@ -7,32 +7,44 @@ and the first one begins a word of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gridner.text.splitting import tokenize
 
+Abbreviations = Mapping[tuple[str, ...], tuple[str, ...]]  # words of a short form → words of its long form
+
 BRACKET = re.compile(r"[(\[]([^()\[\]]{2,200})[)\]]")
-SHORT = re.compile(r"(?=\S*[A-Z])\w[\w./+&-]{0,8}\w")  # a word of 2 to 10 characters, one of them a capital
+SHORT = re.compile(r"(?=\S*[A-Z])\w[\w./+&-]{0,8}\w")  # 2 to 10 characters, one of them a capital
 LONGEST_BEFORE = 150  # characters before a bracket that can hold the long form
+TOKENS_PER_WORD = 2  # of a long form, at most: hyphens and apostrophes are words of their own
 
 
-def find_abbreviations(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the words of the long form of each abbreviation, by its singular. The first definition counts."""
-    found: dict[str, tuple[str, ...]] = {}
+def find_abbreviations(text: str) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Map each abbreviation, in the singular, to the words of its long form.
+
+    If a text defines an abbreviation twice, the first definition counts.
+    """
+    found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for short, long in _definitions(text):
-        found.setdefault(singular_short_form(short), tuple(long[word.start : word.end] for word in tokenize(long)))
+        *first, last = _words(short)
+        found.setdefault((*first, singular_short_form(last)), _words(long))
     return found
 
 
 def singular_short_form(word: str) -> str:
-    """Return an abbreviation without the s of its plural: PMN for PMNs."""
-    return word[:-1] if word.endswith("s") and len(word) > 2 and word[:-1].isupper() else word
+    """Return a word that looks like the plural of an abbreviation without its s: PMN for PMNs, mRNA for mRNAs."""
+    is_plural = word.endswith("s") and any(letter.isupper() for letter in word[1:-1])
+    return word[:-1] if is_plural else word
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text[word.start : word.end] for word in tokenize(text))
 
 
 def _definitions(text: str) -> Iterator[tuple[str, str]]:
     """Yield pairs of a short and a long form: "long form (SF)", "long form (SF; more)" and "SF (long form)"."""
     for bracket in BRACKET.finditer(text):
-        before = text[max(0, bracket.start() - LONGEST_BEFORE) : bracket.start()].rstrip()
+        before = _before(text, bracket.start())
         inside = bracket[1].strip()
         short = re.split(r"[,;]", inside, maxsplit=1)[0].strip()
         if SHORT.fullmatch(short):
@@ -40,6 +52,14 @@ def _definitions(text: str) -> Iterator[tuple[str, str]]:
                 yield short, long
         elif (words := before.split()) and SHORT.fullmatch(words[-1]) and _long_form(words[-1], inside) == inside:
             yield words[-1], inside
+
+
+def _before(text: str, end: int) -> str:
+    """Return the words before a place in a text, as far back as a long form can reach."""
+    start = max(0, end - LONGEST_BEFORE)
+    before = text[start:end].rstrip()
+    is_cut = start > 0 and not text[start - 1].isspace()
+    return re.sub(r"\A\S*", "", before) if is_cut else before
 
 
 def _long_form(short: str, before: str) -> str | None:
@@ -55,5 +75,6 @@ def _long_form(short: str, before: str) -> str | None:
         if place < 0:
             return None
     long = before[place:]
-    is_short_enough = len(long.split()) <= min(len(letters) + 5, 2 * len(letters))
+    most = min(len(letters) + 5, 2 * len(letters))
+    is_short_enough = len(long.split()) <= most and len(_words(long)) <= TOKENS_PER_WORD * most
     return long if is_short_enough and len(long) > len(short) and "\n" not in long else None

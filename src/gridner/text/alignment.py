@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from gridner.documents import Document, Entity, Fragment, check_score, check_type, extent
 from gridner.errors import InvalidError, plural
-from gridner.text.abbreviations import find_abbreviations
+from gridner.text.abbreviations import Abbreviations, find_abbreviations
 from gridner.text.splitting import split_sentences, tokenize
 
 
@@ -73,7 +73,7 @@ class Sentence:
     document_id: str
     words: tuple[Word, ...]
     mentions: tuple[Mention, ...] = ()
-    abbreviations: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False, repr=False)  # of the text
+    abbreviations: Abbreviations = field(default_factory=dict, compare=False, repr=False)  # that the document defines
 
     def __post_init__(self) -> None:
         if not isinstance(self.document_id, str) or not self.document_id:
