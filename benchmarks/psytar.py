@@ -5,8 +5,10 @@
 
 PsyTAR (Zolnoori et al. 2019, doi:10.1016/j.dib.2019.103838, CC BY 4.0) lists the mentions of each sentence as text,
 without offsets. This script annotates every place where a mention stands as a whole, also inside a longer mention. If
-there is none, it annotates the shortest span that has all words of the mention in their order. It leaves out sentences
-with a mention that it cannot find, and mentions without a sentence, and prints how many.
+there is none, it annotates the shortest span that has all words of the mention in their order. As drug labels do not
+count severity, frequency and verbs of feeling as part of a reaction, it drops such words at the beginning of a mention
+("extreme", "constant", "feeling"). It leaves out sentences with a mention that it cannot find, and mentions without a
+sentence, and prints how many.
 
 Both corpora have the same texts, a document per review. The first annotates AdverseReaction: adverse reactions and
 withdrawal symptoms. The second annotates Condition: these, and the symptoms and illnesses that the medicine is for.
@@ -28,6 +30,12 @@ from gridner.text import tokenize
 REACTIONS = ("ADR_Identified", "WD_Identified")
 CONDITIONS = (*REACTIONS, "SSI_Identified", "DI_Identified")
 TEXTS = "Sentence_Labeling"
+LEADING = frozenset(  # words that a mention loses at its beginning
+    """a an the my his her its your some more very so really just too quite almost completely totally absolutely extremely
+    slightly severely always constantly occasionally initially sometimes extreme severe slight mild moderate major minor
+    horrible terrible awful bad intense constant occasional frequent excruciating unbearable have had having has got
+    getting get feel felt feels feeling experienced experiencing i was am been is be being of lots lot bit little""".split()
+)
 FIRST_MENTION = 4  # column; before it are id, drug_id, sentence_index and the sentence
 
 
@@ -55,7 +63,7 @@ def read_reviews(path: Path) -> tuple[dict[str, Review], int]:
             number, review = _number(row[2]), reviews.get(str(row[1]).strip())
             found = [str(cell).strip() for cell in row[FIRST_MENTION:] if cell is not None and str(cell).strip()]
             if review is not None and number is not None and number in review.sentences:
-                review.mentions.setdefault((sheet, number), []).extend(found)
+                review.mentions.setdefault((sheet, number), []).extend(map(without_leading_words, found))
             else:
                 without_sentence += len(found)
     return reviews, without_sentence
@@ -72,6 +80,13 @@ def _number(cell: Any) -> int | None:
         return int(cell)
     except (TypeError, ValueError):
         return None
+
+
+def without_leading_words(mention: str) -> str:
+    """Drop words for severity, frequency and feeling at the beginning of a mention; keep one that has no others."""
+    words = mention.split()
+    kept = next((number for number, word in enumerate(words) if word.lower() not in LEADING), 0)
+    return " ".join(words[kept:])
 
 
 def places(sentence: str, mention: str) -> list[tuple[Fragment, ...]]:

@@ -251,6 +251,21 @@ def test_evaluate_scores_slices_with_intervals(corpora: tuple[Path, Path, Path])
     assert "not comparable with exact match" in table
 
 
+def test_predicted_types_that_gold_does_not_have_are_counted(tmp_path: Path) -> None:
+    gold, answers = tmp_path / "gold.jsonl", tmp_path / "answers.jsonl"
+    text = {"id": "n", "text": "pain in left arm"}
+    finding = {"type": "Finding", "fragments": [[0, 4]]}
+    part = {"type": "Part", "fragments": [[13, 16]]}
+    gold.write_text(json.dumps({**text, "entities": [finding]}) + "\n")
+    answers.write_text(json.dumps({**text, "entities": [finding, part]}) + "\n")
+    found = json.loads(run("evaluate", gold, answers, "--json"))
+    assert (found["exact"]["all"]["tp"], found["exact"]["all"]["fp"]) == (1, 1)
+    (note,) = found["notes"]
+    assert (note["count"], note["places"]) == (1, ["n: Part"])
+    assert "--types" in note["what"]
+    assert json.loads(run("evaluate", gold, answers, "--json", "--types", "Finding"))["exact"]["all"]["fp"] == 0
+
+
 def test_compare_tests_the_difference(corpora: tuple[Path, Path, Path]) -> None:
     found = json.loads(run("compare", *corpora, "--json"))["slices"]
     assert found["all"]["difference"] == pytest.approx(0.5)

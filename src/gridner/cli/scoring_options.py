@@ -30,8 +30,22 @@ RoundsOption = Annotated[int, typer.Option(min=1, help="Bootstrap resamples for 
 def read_predictions(
     gold: Sequence[Document], path: Path, reading: ReadingOptions, pred_format: str | None, notes: Notes
 ) -> list[Document]:
-    """Read the predictions for the gold documents, in the order of these."""
+    """Read the predictions for the gold documents, in the order of these.
+
+    A model of several corpora predicts types that a gold corpus does not annotate; the notes count these.
+    """
     from gridner.scoring.evaluation import pair
 
     options = replace(reading, format=pred_format or reading.format)
-    return [predicted for _, predicted in pair(gold, options.documents(path, notes, activity="read", texts_from=gold))]
+    predictions = [
+        predicted for _, predicted in pair(gold, options.documents(path, notes, activity="read", texts_from=gold))
+    ]
+    annotated = {entity.type for document in gold for entity in document.entities}
+    for document in predictions:
+        for entity in document.entities:
+            if annotated and entity.type not in annotated:
+                notes.add(
+                    "predicted entity of a type that GOLD does not have, counts as wrong; choose types with --types",
+                    f"{document.id}: {entity.type}",
+                )
+    return predictions
