@@ -7,8 +7,8 @@ PsyTAR (Zolnoori et al. 2019, doi:10.1016/j.dib.2019.103838, CC BY 4.0) lists th
 without offsets. This script annotates every place where a mention stands as a whole, also inside a longer mention. If
 there is none, it annotates the shortest span that has all words of the mention in their order. As drug labels do not
 count severity, frequency and verbs of feeling as part of a reaction, it drops such words at the beginning of a mention
-("extreme", "constant", "feeling"). It leaves out sentences with a mention that it cannot find, and mentions without a
-sentence, and prints how many.
+("extreme", "constant", "feeling"). PsyTAR does not mark medicines: the script annotates those of a list. It leaves out
+sentences with a mention that it cannot find, and mentions without a sentence, and prints how many.
 
 Both corpora have the same texts, a document per review. The first annotates AdverseReaction: adverse reactions and
 withdrawal symptoms. The second annotates Condition: these, and the symptoms and illnesses that the medicine is for.
@@ -31,10 +31,24 @@ REACTIONS = ("ADR_Identified", "WD_Identified")
 CONDITIONS = (*REACTIONS, "SSI_Identified", "DI_Identified")
 TEXTS = "Sentence_Labeling"
 LEADING = frozenset(  # words that a mention loses at its beginning
-    """a an the my his her its your some more very so really just too quite almost completely totally absolutely extremely
-    slightly severely always constantly occasionally initially sometimes extreme severe slight mild moderate major minor
-    horrible terrible awful bad intense constant occasional frequent excruciating unbearable have had having has got
-    getting get feel felt feels feeling experienced experiencing i was am been is be being of lots lot bit little""".split()
+    """a an the my his her its your some more very so really just too quite almost completely totally absolutely
+    extremely slightly severely always constantly occasionally initially sometimes extreme severe slight mild
+    moderate major minor horrible terrible awful bad intense constant occasional frequent excruciating unbearable
+    have had having has got getting get feel felt feels feeling experienced experiencing i was am been is be being
+    of lots lot bit little""".split()
+)
+MEDICINES = re.compile(  # also as reviewers write them
+    r"(?<!\w)(?:"
+    + "|".join(
+        """lexapro lexipro escitalopram zoloft sertraline cymbalta cybalta duloxetine effexor efexor venlafaxine prozac
+        fluoxetine paxil paroxetine celexa citalopram wellbutrin welbutrin bupropion lamictal lamotrigine trazodone
+        trazadone seroquel quetiapine ambien zolpidem valium diazepam xanax alprazolam ativan lorazepam klonopin
+        clonazepam abilify lithium buspar pristiq remeron topamax adderall ritalin zyprexa depakote elavil neurontin
+        lyrica prednisone zopiclone motrin ibuprofen advil tylenol aspirin benadryl melatonin nexium antidepressant
+        antidepressants anti-depressant anti-depressants ssri ssris snri snris""".split()
+    )
+    + r")(?!\w)",
+    re.IGNORECASE,
 )
 FIRST_MENTION = 4  # column; before it are id, drug_id, sentence_index and the sentence
 
@@ -136,6 +150,9 @@ def document(name: str, review: Review, sheets: Sequence[str], type: str) -> tup
             for found in places(sentence, mention):
                 moved = [Fragment(fragment.start + start, fragment.end + start) for fragment in found]
                 entities[Entity(type, join_fragments(text, moved))] = None
+    if type == "Condition":
+        for match in MEDICINES.finditer(text):
+            entities[Entity("Drug", (Fragment(match.start(), match.end()),))] = None
     return Document(name, text, tuple(entities)), left_out
 
 
@@ -156,7 +173,7 @@ def main() -> None:
         gridner.write(documents, path)
         entities = sum(len(document.entities) for document in documents)
         left_out = sum(count for _, count in made)
-        print(f"{path}: {len(documents)} documents, {entities} {type}, {left_out} sentences left out")
+        print(f"{path}: {len(documents)} documents, {entities} entities, {left_out} sentences left out")
 
 
 if __name__ == "__main__":
