@@ -1,11 +1,15 @@
 """Measure an exported model from text to entities, as a share of its encoder alone on ONNX Runtime.
 
     python benchmarks/predict.py model corpus/dev --sample corpus/train
+    gridner train toe --train examples --set train.epochs=1 --output untrained
+    python benchmarks/predict.py untrained corpus/dev --sample corpus/train --candidates 0.3
 
 `model` is a folder that `gridner train` wrote. The script exports the model and its encoder, in fp32 and in 8 bits, and
 runs them on the same texts in turn: short texts of about 16 words, cut from the corpus, and its sentences as they are.
-gridner splits, tokenizes, scores and decodes; the encoder alone tokenizes and encodes, in batches of the same size.
-Then it measures one short text at a time, batches of growing size, and the peak memory of a long document.
+gridner splits, tokenizes, scores and decodes; the encoder alone tokenizes and encodes, in batches of the same size. It
+runs in two ways: each batch on all threads, which is what ONNX Runtime does by itself, and a batch on each thread, as
+gridner does. Then it measures one short text at a time, batches of growing size, and the peak memory of a long
+document.
 """
 
 from __future__ import annotations
@@ -21,25 +25,30 @@ from pathlib import Path
 from random import Random
 from statistics import mean, median, quantiles
 
+import numpy as np
 import onnx
 import onnxruntime
 import torch
 from torch import Tensor, nn
 
 from gridner import Document, load, read
+from gridner.errors import UsageError
 from gridner.export.onnx import export
 from gridner.export.quantization import quantize
 from gridner.inference.batches import plan_encoder_batches
 from gridner.inference.checkpoint import EXPORTED
+from gridner.inference.concurrency import map_in_order
 from gridner.inference.engine import ENCODER_BATCH_PIECES
+from gridner.inference.onnx_engine import SLOW_FUSIONS
 from gridner.inference.recognizer import Recognizer
 from gridner.inference.word_pieces import PieceTokenizer
-from gridner.model.trained_model import TrainedModel
+from gridner.model.trained_model import TorchEngine, TrainedModel
 from gridner.text import Sentence, align
 from measure import machine, table
 
 SHORT = (8, 24)  # words of a short text, at least and at most: 16 on average
 PRECISIONS = ("fp32", "int8")
+WAYS = ("a batch on all threads", "a batch per thread")
 SIZES = (1, 4, 16, 64, 256, 512)
 LONG = (1, 4)  # million characters
 MEMORY = """import sys
@@ -94,19 +103,40 @@ def export_encoder(model: TrainedModel, path: Path, sample: Sequence[Sentence] |
 class Alone:
     """The encoder on ONNX Runtime."""
 
-    def __init__(self, path: Path, pieces: PieceTokenizer, threads: int) -> None:
+    def __init__(self, path: Path, pieces: PieceTokenizer, threads: int, *, workers: int) -> None:
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
-        self.session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        options.intra_op_num_threads = threads // workers
+        self.session = onnxruntime.InferenceSession(
+            path, options, providers=["CPUExecutionProvider"], disabled_optimizers=SLOW_FUSIONS
+        )
         self.pieces = pieces
+        self.workers = workers
 
     def run(self, texts: Sequence[Document]) -> None:
         """Encode texts."""
         words = [[word.text for sentence in align(one).sentences for word in sentence.words] for one in texts]
         encoded = self.pieces.encode(words)
-        for batch in plan_encoder_batches([one.piece_count for one in encoded], most=ENCODER_BATCH_PIECES):
+
+        def encode(batch: Sequence[int]) -> object:
             arrays = self.pieces.collate([encoded[place] for place in batch])
-            self.session.run(None, {"pieces": arrays.pieces, "piece_mask": arrays.piece_mask})
+            return self.session.run(None, {"pieces": arrays.pieces, "piece_mask": arrays.piece_mask})
+
+        plan = plan_encoder_batches([one.piece_count for one in encoded], most=ENCODER_BATCH_PIECES)
+        for _ in map_in_order(encode, plan, workers=self.workers):
+            pass
+
+
+def set_candidate_share(model: TrainedModel, sentences: Sequence[Sentence], share: float) -> None:
+    """Choose the threshold that makes this share of the words of some sentences candidates."""
+    head = model.model.candidates
+    if head is None:
+        raise UsageError("the model has no candidate words")
+    engine, found = TorchEngine(model.model), []
+    encoded = model.pieces.encode([[word.text for word in sentence.words] for sentence in sentences])
+    for batch in plan_encoder_batches([one.piece_count for one in encoded], most=ENCODER_BATCH_PIECES):
+        _, excess = engine.encode(model.pieces.collate([encoded[place] for place in batch]))
+        found += [excess[row, : len(encoded[place].words)] for row, place in enumerate(batch)]
+    head.offset += float(np.quantile(np.concatenate(found), 1 - share))
 
 
 def texts_of(sentences: Sequence[Sentence], text: str, random: Random | None) -> list[Document]:
@@ -130,11 +160,14 @@ def all_of(recognizer: Recognizer, texts: Sequence[Document], batch_size: int = 
     return list(recognizer.pipe(texts, batch_size=batch_size))
 
 
-def throughput(ours: dict[str, Recognizer], alone: dict[str, Alone], texts: Sequence[Document], repeats: int) -> str:
-    """Return a table with texts per second and the ratio."""
+def throughput(
+    ours: dict[str, Recognizer], alone: dict[tuple[str, str], Alone], texts: Sequence[Document], repeats: int
+) -> str:
+    """Return a table with texts per second and the ratios."""
     runs: dict[str, Callable[[], object]] = {}
     for name in PRECISIONS:
-        runs[f"encoder alone, {name}"] = partial(alone[name].run, texts)
+        for how in WAYS:
+            runs[f"encoder alone, {name}, {how}"] = partial(alone[name, how].run, texts)
         runs[f"gridner, {name}"] = partial(all_of, ours[name], texts)
     taken: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(repeats + 1):
@@ -144,10 +177,10 @@ def throughput(ours: dict[str, Recognizer], alone: dict[str, Alone], texts: Sequ
                 taken[name].append(one)
     rows = []
     for name, times in taken.items():
-        base = taken[f"encoder alone, {name.split(', ')[1]}"]
-        ratio = median(a / b for a, b in zip(base, times, strict=True))
-        rows.append([name, f"{len(texts) / median(times):,.0f}", f"{ratio:.2f}"])
-    return table(["", "texts/s", "ratio"], rows)
+        bases = [taken[f"encoder alone, {name.split(', ')[1]}, {how}"] for how in WAYS]
+        ratios = [median(a / b for a, b in zip(base, times, strict=True)) for base in bases]
+        rows.append([name, f"{len(texts) / median(times):,.0f}", *(f"{ratio:.2f}" for ratio in ratios)])
+    return table(["", "texts/s", *(f"of the encoder, {how}" for how in WAYS)], rows)
 
 
 def latency(ours: dict[str, Recognizer], texts: Sequence[Document]) -> str:
@@ -195,6 +228,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--texts", type=int, default=512)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--candidates", type=float, help="share of the words (default: as the model is)")
     parser.add_argument("--no-memory", action="store_true", help="leave out the long documents")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -208,6 +242,8 @@ def main() -> None:
     long_enough = [one for one in sentences if len(one.words) >= SHORT[1]][: options.texts]
     short = [one for some in long_enough for one in texts_of([some], texts[some.document_id], random)]
     own = [one for some in sentences[: options.texts] for one in texts_of([some], texts[some.document_id], None)]
+    if options.candidates is not None:
+        set_candidate_share(model, sentences[: options.texts], options.candidates)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         ours, alone = {}, {}
@@ -216,7 +252,9 @@ def main() -> None:
             export(model, folder / precision, sample=chosen)
             export_encoder(model, folder / f"{precision}.onnx", chosen)
             ours[precision] = load(folder / precision, threads=options.threads)
-            alone[precision] = Alone(folder / f"{precision}.onnx", model.pieces, options.threads)
+            for how, workers in zip(WAYS, (1, options.threads), strict=True):
+                one = Alone(folder / f"{precision}.onnx", model.pieces, options.threads, workers=workers)
+                alone[precision, how] = one
             size = sum((folder / precision / name).stat().st_size for name in EXPORTED) / 2**20
             print(f"{precision}: {size:,.1f} MB")
         print(f"{machine()}, onnxruntime {onnxruntime.__version__}, {options.threads} threads")

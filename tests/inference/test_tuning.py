@@ -24,6 +24,8 @@ from support.small import Gold, part, word_pieces
 class Unsure:
     """Right answers with noise that depends on the sentence alone."""
 
+    workers = 1
+
     def __init__(self, gold: Gold, seed: int) -> None:
         self.gold = gold
         self.seed = seed

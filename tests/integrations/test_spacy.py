@@ -159,6 +159,8 @@ def test_a_fragment_inside_a_token_is_widened_and_counted(exported: Path) -> Non
 class Counting:
     """An engine that counts its batches."""
 
+    workers = 1
+
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.sizes: list[int] = []
@@ -216,6 +218,8 @@ def test_a_failure_of_the_network_costs_one_doc(exported: Path) -> None:
     inner: Engine = component.recognizer.engine
 
     class Failing:
+        workers = 1
+
         def encode(self, batch: PieceBatch) -> WordVectors:
             if 6 in batch.lengths:  # words of the third and fourth text
                 raise MemoryError("too much")

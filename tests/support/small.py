@@ -88,6 +88,8 @@ def word_pieces(sentences: Sequence[Sentence], *, max_pieces: int = 512) -> Piec
 class Gold:
     """An engine that knows the right answers: it finds the sentence that a row of pieces is a part of."""
 
+    workers = 1
+
     def __init__(
         self,
         sentences: Sequence[Sentence],

@@ -15,6 +15,8 @@ from gridner.inference.word_pieces import PieceBatch
 class CachedEngine:
     """Another engine, and its results for the batches that it has seen, as long as there is room for them."""
 
+    workers = 1  # the results are not shared between threads
+
     def __init__(self, engine: Engine, *, room: int = 2**30) -> None:
         self.engine = engine
         self.room = room  # bytes

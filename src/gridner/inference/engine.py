@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gridner.inference.batches import plan_encoder_batches, plan_grid_batches
+from gridner.inference.concurrency import map_in_order
 from gridner.inference.word_pieces import EncodedSentence, PieceBatch, PieceTokenizer
 
 ENCODER_BATCH_PIECES = 1024  # at most, padding included
@@ -33,6 +34,11 @@ class GridBatch(NamedTuple):
 
 class Engine(Protocol):
     """A network, on torch or on ONNX Runtime."""
+
+    @property
+    def workers(self) -> int:
+        """How many batches it can take at once, each on a thread of its own."""
+        ...
 
     def encode(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors; those past a sentence's length mean nothing."""
@@ -70,8 +76,12 @@ def encode_sentences(
 
     `forced` has for each sentence the words that are candidates whatever the network says.
     """
-    for batch in plan_encoder_batches([sentence.piece_count for sentence in sentences], most=ENCODER_BATCH_PIECES):
-        vectors, excess = engine.encode(tokenizer.collate([sentences[number] for number in batch]))
+    plan = plan_encoder_batches([sentence.piece_count for sentence in sentences], most=ENCODER_BATCH_PIECES)
+
+    def encode(batch: Sequence[int]) -> WordVectors:
+        return engine.encode(tokenizer.collate([sentences[number] for number in batch]))
+
+    for batch, (vectors, excess) in zip(plan, map_in_order(encode, plan, workers=engine.workers), strict=True):
         batch_words = []
         for row, number in enumerate(batch):
             is_candidate = excess[row, : len(sentences[number].words)] > 0
@@ -108,9 +118,14 @@ def score_sentences(
 
 def _score_grids(engine: Engine, sentences: Sequence[CandidateWords], cells: int) -> Iterator[tuple[int, ScoredGrid]]:
     """Yield the number of each sentence and its grid, in batches of at most `cells` cells."""
-    for numbers in plan_grid_batches([len(words.positions) for words in sentences], cells=cells):
-        batch = [sentences[number] for number in numbers]
-        for words, scores in zip(batch, engine.tag(_padded(batch)), strict=True):
+    sizes = [len(words.positions) for words in sentences]
+    batches = [[sentences[number] for number in numbers] for numbers in plan_grid_batches(sizes, cells=cells)]
+
+    def tag(batch: Sequence[CandidateWords]) -> NDArray[np.floating]:
+        return engine.tag(_padded(batch))
+
+    for batch, grids in zip(batches, map_in_order(tag, batches, workers=engine.workers), strict=True):
+        for words, scores in zip(batch, grids, strict=True):
             size = len(words.positions)
             yield words.sentence, ScoredGrid(tuple(words.positions.tolist()), scores[:size, :size])
 

@@ -9,6 +9,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from gridner.errors import FormatError, first_line
+from gridner.inference.available_cores import usable_cores
 from gridner.inference.checkpoint import EXPORTED
 from gridner.inference.engine import GridBatch, WordVectors
 from gridner.inference.word_pieces import PieceBatch
@@ -18,12 +19,17 @@ SLOW_FUSIONS = ["SkipLayerNormFusion"]  # its kernel is slower than the two oper
 
 
 class OnnxEngine:
-    """A network in the two files that `gridner export` wrote. With `threads` None it uses all cores."""
+    """A network in the two files that `gridner export` wrote.
+
+    Each thread computes a batch of its own: several threads for one batch are slower. With `threads` None there is a
+    thread for each core.
+    """
 
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        self.workers = threads or usable_cores()
         reader, tagger = (folder / name for name in EXPORTED)
-        self.reader = _session(reader, threads, inputs=PieceBatch._fields, outputs=WordVectors._fields)
-        self.tagger = _session(tagger, threads, inputs=GridBatch._fields, outputs=(SCORES,))
+        self.reader = _session(reader, inputs=PieceBatch._fields, outputs=WordVectors._fields)
+        self.tagger = _session(tagger, inputs=GridBatch._fields, outputs=(SCORES,))
 
     def encode(self, batch: PieceBatch) -> WordVectors:
         """Return the words of a batch as vectors."""
@@ -35,13 +41,9 @@ class OnnxEngine:
         return scores
 
 
-def _session(
-    path: Path, threads: int | None, *, inputs: tuple[str, ...], outputs: tuple[str, ...]
-) -> onnxruntime.InferenceSession:
+def _session(path: Path, *, inputs: tuple[str, ...], outputs: tuple[str, ...]) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or 0
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.force_spinning_stop", "1")  # or the first step's threads slow the second
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised
     try:
         session = onnxruntime.InferenceSession(

@@ -34,7 +34,9 @@ from gridner.model.toe import Batch, Toe
 
 
 class TorchEngine:
-    """Runs a network with torch, on the network's device."""
+    """Runs a network with torch, on the network's device. Torch divides a batch among its threads by itself."""
+
+    workers = 1
 
     def __init__(self, model: Toe) -> None:
         self.model = model.eval()
