@@ -84,10 +84,25 @@ def test_it_finds_entities_in_pieces(recognizer: Recognizer) -> None:
     assert not recognizer(TEXTS[5]).entities
 
 
-def test_cells_are_neither_reactions_nor_drugs(recognizer: Recognizer) -> None:
+def test_cells_are_neither_reactions_nor_drugs_with_confidence(recognizer: Recognizer) -> None:
     for text in TEXTS[3:5]:
         clinical = {"AdverseReaction", "Condition", "Drug", "Device"}
-        assert not clinical & {entity.type for entity in recognizer(text).entities}
+        assert not clinical & {entity.type for entity in recognizer(text).entities if (entity.score or 0.0) >= 0.5}
+
+
+def test_it_finds_what_patients_write(recognizer: Recognizer) -> None:
+    text = "My legs and arms ached and I could not sleep after starting Lipitor."
+    assert found(recognizer(text)) >= {
+        ("AdverseReaction", ("legs", "ached")),
+        ("AdverseReaction", ("arms ached",)),
+        ("AdverseReaction", ("could not sleep",)),
+        ("Drug", ("Lipitor",)),
+    }
+
+
+def test_an_abbreviation_is_found_where_the_text_defines_it(recognizer: Recognizer) -> None:
+    text = "Otitis media (OM) is common. In mice, chronic OM is rare."
+    assert found(recognizer(text)) >= {("Disease", (name,)) for name in ("Otitis media", "OM", "chronic OM")}
 
 
 def test_what_it_finds_depends_on_the_text_alone(recognizer: Recognizer) -> None:
